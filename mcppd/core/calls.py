@@ -1,0 +1,114 @@
+"""What a call carries besides its tool and arguments: who calls, from where, with what around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mcppd.core.catalog import Settings
+
+DEFAULT_TIMEOUT: Final = 30.0
+"""Seconds that a call may take where nobody says otherwise (CONTRACT: MCPP_TIMEOUT_SECONDS)."""
+
+BASE_NAMES: Final = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ")
+"""The variables that every call gets from the daemon, with every XDG_* (D20)."""
+
+OWN_NAMES: Final = ("MCPP_BASE_DIR", "MCPP_LOG_LEVEL", "MCPP_TIMEOUT_SECONDS")
+"""Our own variables; what an agent sets for its shim stands in the environment of its calls."""
+
+ENVIRONMENTS_KEPT: Final = 64
+"""Composed environments a session keeps; one for each module it calls, so more than one person's modules."""
+
+Progress = Callable[[float, float | None, str | None], None]
+
+
+class AgentEnvironment:
+    """What a session's calls get as their environment; lives and goes with the session (D20).
+
+    It holds the agent's whole environment, so it shows nothing of itself.
+    """
+
+    __slots__ = ("_agent", "_daemon", "_made")
+
+    def __init__(self, daemon: Mapping[str, str], agent: Mapping[str, str]) -> None:
+        self._daemon = daemon
+        self._agent = agent
+        self._made: dict[int, tuple[Settings, dict[str, str]]] = {}
+
+    def get(self, name: str) -> str | None:
+        """The agent's value of one variable."""
+        return self._agent.get(name)
+
+    def for_module(self, settings: Settings) -> dict[str, str]:
+        """The environment of a call: base, PATH of the agent, the registry's `env:`, the `pass_env:` names.
+
+        The same object for the same settings, so that a worker that has it needn't get it again.
+        """
+        made = self._made.get(id(settings))
+        if made is None:
+            if len(self._made) >= ENVIRONMENTS_KEPT:
+                self._made.clear()
+            made = self._made[id(settings)] = (settings, self._compose(settings))
+        return made[1]
+
+    def time_limit(self, settings: Settings) -> float | None:
+        """Seconds a call may take, None for no limit.
+
+        The module's settings hold, else the agent's environment, else the daemon's, else 30.
+        """
+        said = [parse_timeout(env.get("MCPP_TIMEOUT_SECONDS")) for env in (self._agent, self._daemon)]
+        choices = (settings.timeout, *said, DEFAULT_TIMEOUT)
+        return next(choice for choice in choices if choice is not None) or None
+
+    def _compose(self, settings: Settings) -> dict[str, str]:
+        whole = base_environment(self._daemon)
+        for name in ("PATH", *OWN_NAMES):
+            if value := self._agent.get(name) or self._daemon.get(name):
+                whole[name] = value
+        whole.update(settings.env)
+        whole.update({name: self._agent[name] for name in settings.pass_env if name in self._agent})
+        return whole
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """Everything about a call that isn't its tool or its arguments."""
+
+    session: str
+    client_name: str
+    client_version: str
+    workspace: str
+    environment: AgentEnvironment
+    progress: Progress | None = None
+
+    @property
+    def client(self) -> dict[str, str]:
+        """The client as MCP's Implementation."""
+        return {"name": self.client_name, "version": self.client_version}
+
+
+def base_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The base of a call's environment, out of a daemon's or an agent's own (D20)."""
+    base = {
+        name: value
+        for name, value in environment.items()
+        if name in BASE_NAMES or name.startswith("XDG_") or name == "PATH"
+    }
+    if "UTF-8" not in base.get("LANG", "").upper().replace("UTF8", "UTF-8"):
+        base["LANG"] = "C.UTF-8"
+    return base
+
+
+def parse_timeout(text: str | None) -> float | None:
+    """Seconds out of MCPP_TIMEOUT_SECONDS: 0.0 for no limit, None where it says nothing usable."""
+    try:
+        seconds = float(text or "")
+    except ValueError:
+        return None
+    return max(seconds, 0.0) if seconds == seconds else None  # noqa: PLR0124 - not a number compares unequal
+
+
+def as_seconds(value: float) -> str:
+    """A duration for people: "30 s", "0.5 s"."""
+    return f"{value:g} s"
