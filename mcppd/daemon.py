@@ -1,0 +1,269 @@
+"""The daemon: the one place that builds and joins everything: start, signals, the order of stopping."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import platform
+import resource
+import signal
+import sys
+import time
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from mcppd_shim import places
+
+import mcppd
+from mcppd import logs
+from mcppd.bundled import registry_path as bundled_registry
+from mcppd.core.calls import base_environment
+from mcppd.core.catalog import Catalog
+from mcppd.core.effects import ServerInfo
+from mcppd.core.errors import McppdError
+from mcppd.reloading.loader import Loader
+from mcppd.reloading.manifests import KeptManifests
+from mcppd.reloading.reloader import Reloader
+from mcppd.reloading.verdicts import Verdicts
+from mcppd.serving.answers import Answers
+from mcppd.serving.control import accept_control
+from mcppd.serving.server import AgentServer
+from mcppd.status import module_list, status_of
+from mcppd.transport import unix
+from mcppd.workers.pool import WorkerPool
+from mcppd.workers.spawning import Spawner
+
+logger = logging.getLogger("mcppd")
+
+DRAIN_LIMIT: Final = 10.0
+"""Seconds that running calls may take to end when the daemon stops."""
+
+INSTRUCTIONS: Final = (
+    "Tools of this person, served by mcppd; they can change while you work, and edits are live at once. "
+    "`help` shows what is there now, what is broken and where, and what the last reload changed."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where everything of one daemon is."""
+
+    registry: str  # the file
+    is_default: bool
+    sockets: places.SocketPaths
+    state: str
+    cache: str
+
+
+def run(config: str | None, socket: str | None, *, background: bool = False) -> int:
+    """Serve until told to stop; the exit status. Errors are told in one line on stderr."""
+    if sys.platform != "linux":
+        _tell("mcppd: it runs on Linux only (WSL2 is Linux too): it needs its sockets and process control")
+        return 1
+    try:
+        found = find_places(config, socket, os.environ)
+        places.check_directories(found.sockets, os.getuid(), make=True)
+        lock = unix.hold_lock(found.sockets.lock)
+    except unix.AlreadyRunningError as error:
+        if not background:  # a lost race between two starters is no failure, only a second `serve` is
+            _tell(f"mcppd: {error}: `mcppd status` shows it, `mcppd stop` ends it")
+        return 0 if background else 1
+    except OSError as error:
+        _tell(f"mcppd: {error}")
+        return 1
+    try:
+        logs.set_up(places.daemon_log(os.environ) if background else None, os.environ.get("MCPP_LOG_LEVEL"))
+        _raise_descriptor_limit()
+        if not background:
+            text = agent_configuration(found, config, socket)
+            _tell(f"To use it from an agent, put this into its MCP configuration:\n{text}")
+        return _run(Daemon(found, dict(os.environ)))
+    finally:
+        os.close(lock)
+
+
+def find_places(config: str | None, socket: str | None, environ: Mapping[str, str]) -> Places:
+    """Where the registry, the sockets and the files of a daemon are (D11, D12). Raises OSError."""
+    named, is_default = places.registry_path(config, environ)
+    registry = named or str(bundled_registry())
+    sockets = places.socket_paths(socket, "" if is_default else registry, environ, os.getuid())
+    cache = environ.get("XDG_CACHE_HOME") or str(Path(places.home_directory(environ), ".cache"))
+    return Places(registry, is_default, sockets, places.state_directory(environ), str(Path(cache, "mcppd")))
+
+
+class Daemon:
+    """Everything of one daemon, joined."""
+
+    def __init__(self, found: Places, environment: dict[str, str]) -> None:
+        self.places = found
+        self.registry = os.path.realpath(found.registry)
+        self.started = time.monotonic()
+        self._environment = environment
+        self._stopping = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Serve until told to stop. Raises FaultError if there is no readable registry, OSError for a socket."""
+        mcp, control = unix.bind(self.places.sockets.mcp), unix.bind(self.places.sockets.control)
+        async with asyncio.TaskGroup() as tasks:
+            self._build(tasks)
+            loops: list[asyncio.Task[None]] = []
+            try:
+                await self.reloader.start()
+                servers = [
+                    await unix.serve(mcp, self.agents.accept),
+                    await unix.serve(control, lambda: accept_control(self._methods(), tasks.create_task)),
+                ]
+                loops = [tasks.create_task(self.reloader.run()), tasks.create_task(self.reloader.follow())]
+                self._say_started()
+                await self._stopping.wait()
+                for server in servers:
+                    server.close()
+                await self.agents.drain(DRAIN_LIMIT)
+            finally:
+                self._close(loops)
+
+    def stop(self) -> None:
+        """Begin to stop."""
+        self._stopping.set()
+
+    def _build(self, tasks: asyncio.TaskGroup) -> None:
+        found = self.places
+        spawner = Spawner(base_environment(self._environment))
+        self.pool = WorkerPool(spawner, str(Path(found.state, "modules")), self._environment, tasks)
+        verdicts = Verdicts(str(Path(found.cache, "schemas.json")), self.pool.checks.check_schemas)
+        kept = KeptManifests(str(Path(found.state, "manifests")))
+        loader = Loader(found.registry, self._environment)
+        self.reloader = Reloader(loader, self.pool, verdicts, kept, tasks)
+        self.pool.listener = self.reloader
+        info = ServerInfo("mcppd", mcppd.__version__, "mcppd", INSTRUCTIONS)
+        answers = Answers(self.reloader, self.pool)
+        self.agents = AgentServer(info, answers, self.registry, self._environment, tasks)
+        self.reloader.publisher.tell = self.agents.broadcast
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        loop.add_signal_handler(signal.SIGHUP, lambda: tasks.create_task(self._reload_by_signal()))
+
+    def _close(self, loops: list[asyncio.Task[None]]) -> None:
+        """Stop in order: no more reloads, goodbye to the agents, then the workers, then the sockets' files."""
+        self.reloader.watcher.close()
+        for loop in loops:
+            loop.cancel()
+        self.agents.close()
+        self.pool.close()
+        for path in (self.places.sockets.mcp, self.places.sockets.control):
+            Path(path).unlink(missing_ok=True)
+
+    def _say_started(self) -> None:
+        catalog: Catalog = self.reloader.catalog
+        listed = len(list(catalog.listed))
+        logger.info(
+            "mcppd %s serves %d tools of %d modules at %s (registry %s, pid %d, %.0f ms)",
+            mcppd.__version__,
+            listed,
+            len(catalog.modules),
+            self.places.sockets.mcp,
+            self.places.registry,
+            os.getpid(),
+            (time.monotonic() - self.started) * 1000,
+        )
+
+    async def _reload_by_signal(self) -> None:
+        await self.reloader.reload()
+
+    # control requests
+
+    def _methods(self) -> dict[str, Any]:
+        return {
+            "mcppd/status": self._status,
+            "mcppd/list": self._list,
+            "mcppd/reload": self._reload,
+            "mcppd/stop": self._stop,
+        }
+
+    async def _status(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        await self.reloader.settled(None)
+        fault = self.reloader.registry_fault
+        head = {
+            "pid": os.getpid(),
+            "version": mcppd.__version__,
+            "registry": self.places.registry,
+            "registry_fault": str(fault) if fault else None,
+            "socket": self.places.sockets.mcp,
+            "control": self.places.sockets.control,
+            "uptime_seconds": round(time.monotonic() - self.started, 1),
+        }
+        report = self.reloader.publisher.last_report
+        rest = {
+            "sessions": self.agents.sessions(),
+            "last_reload": report.as_json() if report else None,
+            "watching": {
+                "mode": "polling" if self.reloader.watcher.is_polling else "inotify",
+                "directories": self.reloader.watcher.count,
+            },
+        }
+        return head | status_of(self.reloader.catalog, self.pool.count) | rest
+
+    async def _list(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        await self.reloader.settled(None)
+        return {"tools": module_list(self.reloader.catalog)}
+
+    async def _reload(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        return (await self.reloader.reload()).as_json()
+
+    async def _stop(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        asyncio.get_running_loop().call_soon(self.stop)  # after this answer has been written
+        return {}
+
+
+def agent_configuration(found: Places, config: str | None, socket: str | None) -> str:
+    """What to paste into an agent's configuration: the shim started in the fastest way."""
+    shim = str(Path(places.__file__).with_name("__main__.py"))
+    arguments = ["-I", "-S", shim]
+    if config is not None or not found.is_default:
+        arguments += ["--config", found.registry]
+    if socket is not None:
+        arguments += ["--socket", found.sockets.mcp]
+    server = {"command": sys.executable, "args": arguments}
+    return json.dumps({"mcpServers": {"mcppd": server}}, indent=2)
+
+
+def _run(daemon: Daemon) -> int:
+    status = 0
+    try:
+        _run_loop(daemon.serve())
+    except* (OSError, McppdError) as group:
+        logger.error("mcppd ends: %s", group.exceptions[0])  # noqa: TRY400 - one line, for a person
+        status = 1
+    else:
+        logger.info("mcppd has stopped")
+    return status
+
+
+def _tell(text: str) -> None:
+    """A line for whoever started us."""
+    sys.stderr.write(f"{text}\n")
+
+
+def _run_loop(main: Coroutine[Any, Any, None]) -> None:
+    """On uvloop where it is installed (D18), else on asyncio's own loop."""
+    factory = None
+    if platform.python_implementation() == "CPython":
+        try:
+            import uvloop  # noqa: PLC0415 - not everywhere there
+        except ImportError:
+            pass  # it has no build for this machine
+        else:
+            factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(main)
+
+
+def _raise_descriptor_limit() -> None:
+    """As many descriptors as the system lets us have: one for each agent, three for each worker."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

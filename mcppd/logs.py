@@ -1,0 +1,34 @@
+"""The daemon's log: lines on stderr, or a capped file when it runs in the background."""
+
+from __future__ import annotations
+
+import logging
+import os
+from logging.handlers import RotatingFileHandler
+from typing import Final
+
+LEVELS: Final = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
+CAP: Final = 2 * 1024 * 1024
+"""Bytes of the log file before it is put aside; one older file is kept."""
+
+
+def set_up(path: str | None, level: str | None) -> None:
+    """Log to a file, or to stderr without one; `level` is MCPP_LOG_LEVEL, "info" if it says nothing usable."""
+    handler: logging.Handler
+    if path is None:
+        handler = logging.StreamHandler()
+    else:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        handler = RotatingFileHandler(
+            path, maxBytes=CAP, backupCount=1, encoding="utf-8", errors="backslashreplace"
+        )
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname).1s %(message)s", "%H:%M:%S"))
+    root = logging.getLogger("mcppd")
+    root.handlers[:] = [handler]
+    root.setLevel(LEVELS.get((level or "").strip().lower(), logging.INFO))
+    root.propagate = False

@@ -1,0 +1,1 @@
+"""From files on disk to the catalog that is served, and again on every save."""

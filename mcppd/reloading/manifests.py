@@ -1,0 +1,46 @@
+"""The last good manifests, kept over a restart of the daemon: their names, not their code (D7)."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from dataclasses import replace
+
+from mcppd.core.errors import FaultError
+from mcppd.core.manifest import parse_manifest
+from mcppd.core.yaml import read_yaml
+from mcppd.reloading.loader import MANIFEST, Loaded
+
+
+class KeptManifests:
+    """A directory of the manifests that were served last, one for each module directory."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._written: dict[str, bytes] = {}
+
+    def keep(self, loaded: Loaded) -> None:
+        """Note a manifest that is being served; a disk that refuses costs only the names after a restart."""
+        text = loaded.files[os.path.join(loaded.directory, MANIFEST)]
+        path = self._path(loaded.directory)
+        if self._written.get(path) == text:
+            return
+        self._written[path] = text
+        with contextlib.suppress(OSError):
+            os.makedirs(self._directory, mode=0o700, exist_ok=True)
+            part = f"{path}.part"
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(text)
+            os.replace(part, path)
+
+    def recall(self, loaded: Loaded) -> Loaded:
+        """The same with the manifest that was served last, if there is one that can be read."""
+        path = self._path(loaded.directory)
+        with contextlib.suppress(OSError, FaultError), open(path, "rb") as file:
+            return replace(loaded, manifest=parse_manifest(read_yaml(file.read(), path)))
+        return loaded
+
+    def _path(self, directory: str) -> str:
+        name = hashlib.sha256(os.fsencode(os.path.realpath(directory))).hexdigest()[:16]
+        return os.path.join(self._directory, f"{name}.yaml")

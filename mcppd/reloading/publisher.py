@@ -1,0 +1,67 @@
+"""The publisher: puts another catalog in place of the one that is served, and says what that changed (D6, D8)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from mcppd.core.catalog import Catalog, Module, build_catalog
+from mcppd.core.faults import Fault
+from mcppd.reloading.reports import Report, compare
+
+logger = logging.getLogger("mcppd.reload")
+
+REMOVED_KEPT: Final = 1000
+"""Names of removed tools that are remembered, to say when they went."""
+
+
+class Publisher:
+    """Owns the catalog: the only one who puts another in its place."""
+
+    def __init__(self) -> None:
+        self.catalog = Catalog((), ())
+        self.last_report: Report | None = None
+        self.tell: Callable[[], int] = lambda: 0  # called when what is advertised changed; how many were told
+        self._removed: dict[str, str] = {}
+
+    def publish(self, modules: Sequence[Module], warnings: Sequence[Fault], started: float) -> bool:
+        """Serve these modules from now on; False where that is what is served already.
+
+        `started` is when the reload began, in seconds of the monotonic clock.
+        """
+        old = self.catalog
+        new = build_catalog(modules, warnings)
+        changes = compare(old, new)
+        if not changes and old.warnings == new.warnings:
+            return False
+        list_changed = old.fingerprint != new.fingerprint
+        self._note_removed(old, new)
+        self.catalog = replace(new, removed=dict(self._removed))
+        notified = self.tell() if list_changed else 0
+        if changes:
+            self.last_report = Report(clock(), time.monotonic() - started, changes, list_changed, notified)
+            logger.info("reload: %s", self.last_report)
+        return True
+
+    def _note_removed(self, old: Catalog, new: Catalog) -> None:
+        for tool in old.listed:
+            for name in (tool.name, tool.full_name):
+                if new.find(name) is None:
+                    self._removed[name] = clock()
+        for name in [name for name in self._removed if new.find(name) is not None]:
+            del self._removed[name]
+        while len(self._removed) > REMOVED_KEPT:
+            del self._removed[next(iter(self._removed))]
+
+
+def nothing_changed(started: float) -> Report:
+    """The report of a reload that found nothing to do."""
+    return Report(clock(), time.monotonic() - started, (), list_changed=False)
+
+
+def clock() -> str:
+    """The time of day, for people."""
+    return time.strftime("%H:%M:%S")

@@ -1,0 +1,387 @@
+"""The reloader: brings what is served in line with the files, pass by pass (D6, D7, D8).
+
+A pass reads what is new on the disk, prepares what changed (compiles it; imports it, where the module was in
+use), and publishes in one assignment. Passes run one at a time; a version that is slow to prepare is published by
+a later pass, unless something newer has taken its place by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from mcppd.core.catalog import Catalog, Module, Offer, make_offer
+from mcppd.core.errors import FaultError
+from mcppd.core.faults import Fault
+from mcppd.core.generation import Generation
+from mcppd.reloading import stamps
+from mcppd.reloading.loader import Loaded, Loader, Scan
+from mcppd.reloading.manifests import KeptManifests
+from mcppd.reloading.publisher import Publisher, clock, nothing_changed
+from mcppd.reloading.reports import Report
+from mcppd.reloading.seams import Pool
+from mcppd.reloading.slots import Candidate, Slot, module_of
+from mcppd.reloading.verdicts import Verdicts
+from mcppd.reloading.watcher import EVERYTHING, Watcher
+
+logger = logging.getLogger("mcppd.reload")
+
+SETTLE_LIMIT: Final = 2.0
+"""Seconds a call or a list waits for a save to be loaded; then the version before answers, and says so (D19)."""
+TOGETHER: Final = 1.0
+"""Seconds in which all that changed in one save is published in one step; what is slower follows by itself."""
+
+
+class Reloader:
+    """Owns the catalog: the only one who puts another in its place."""
+
+    def __init__(
+        self, loader: Loader, pool: Pool, verdicts: Verdicts, kept: KeptManifests, tasks: asyncio.TaskGroup
+    ) -> None:
+        self.publisher = Publisher()
+        self.watcher = Watcher()
+        self._loader = loader
+        self._pool = pool
+        self._verdicts = verdicts
+        self._kept = kept
+        self._tasks = tasks
+        self._scan = Scan()
+        self._slots: dict[str, Slot] = {}
+        self._joined: dict[str, frozenset[str]] = {}
+        self._removed: dict[str, str] = {}
+        self._known: frozenset[str] = frozenset()  # every path whose change matters
+        self._wake = asyncio.Event()
+        self._news = asyncio.Event()  # something changed since the pass under way began
+        self._requested = 0  # passes asked for
+        self._completed = 0  # of those, how many are answered
+        self._passed = asyncio.Event()
+        self._youth: asyncio.TimerHandle | None = None
+
+    # what the rest of the daemon asks
+
+    async def settled(self, name: str | None) -> bool:
+        """Wait until what is on the disk is what is served, for one tool or for all; False if it took too long."""
+        if (reason := self._unsettled(name)) is None:
+            return True
+        try:
+            async with asyncio.timeout(SETTLE_LIMIT):
+                while reason is not None:
+                    await self._another_pass(wanted=reason == "changed")
+                    reason = self._unsettled(name)
+        except TimeoutError:
+            return False
+        return True
+
+    async def reload(self) -> Report:
+        """Look at everything again, also at what was found broken, and say what changed."""
+        for slot in self._slots.values():
+            slot.broken = None
+        before = self.publisher.last_report
+        started = time.monotonic()
+        await self._another_pass(wanted=True)
+        await self.settled(None)
+        report = self.publisher.last_report
+        return report if report is not None and report is not before else nothing_changed(started)
+
+    @property
+    def catalog(self) -> Catalog:
+        """What is served now."""
+        return self.publisher.catalog
+
+    @property
+    def last_reload(self) -> str | None:
+        """What the last reload did, for people."""
+        report = self.publisher.last_report
+        return f"{report.at} {report}" if report is not None else None
+
+    @property
+    def registry_fault(self) -> Fault | None:
+        """What is wrong with the registry as it lies on the disk."""
+        return self._scan.fault
+
+    # what the pool tells
+
+    def joined(self, generation: Generation) -> None:
+        """A worker imported files of the person's own from elsewhere: from now on they belong to the module."""
+        inside = generation.directory + os.sep
+        outside = frozenset(path for path in generation.files if not path.startswith(inside))
+        if outside != self._joined.get(generation.directory, frozenset()):
+            self._joined[generation.directory] = outside
+            self._want()
+
+    def import_failed(self, generation: Generation, fault: Fault) -> bool:
+        """The first call found that a generation can't be imported; whether another takes its place."""
+        slot = self._slots.get(generation.directory)
+        if slot is None or slot.served is None:
+            return False
+        if slot.served.generation is not generation:
+            return True
+        slot.break_with(slot.loaded, fault, clock())
+        before, slot.before = slot.before, None
+        slot.served = before or replace(slot.served, generation=None)
+        self._publish(time.monotonic())
+        return before is not None
+
+    # passes
+
+    async def start(self) -> None:
+        """The first pass; raises FaultError if there is no registry that can be read."""
+        await self._pass()
+        if self._scan.registry is None and self._scan.fault is not None:
+            raise FaultError(self._scan.fault)
+
+    async def run(self) -> None:
+        """Make passes for ever, as they are wanted."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            self._news.clear()
+            answered = self._requested
+            try:
+                await self._pass()
+            except Exception:
+                logger.exception("a reload failed; what was served goes on")
+            self._completed = answered
+            passed, self._passed = self._passed, asyncio.Event()
+            passed.set()
+
+    async def follow(self) -> None:
+        """Want a pass whenever the watcher sees something that matters."""
+        async for paths in self.watcher.changes():
+            if paths is EVERYTHING or any(self._matters(path) for path in paths):
+                self._want()
+
+    def _matters(self, path: str) -> bool:
+        return (
+            path in self._known
+            or path.endswith((".py", ".yaml"))
+            or os.path.dirname(path) in self._scan.places
+        )
+
+    def _want(self) -> None:
+        self._requested += 1
+        self._news.set()
+        self._wake.set()
+
+    async def _another_pass(self, *, wanted: bool) -> None:
+        """Wait for a pass that begins after now, if one is wanted; else for the end of the next one."""
+        if not wanted:
+            await self._passed.wait()
+            return
+        self._want()
+        goal = self._requested
+        while self._completed < goal:
+            await self._passed.wait()
+
+    async def _pass(self) -> None:
+        started = time.monotonic()
+        scan = await asyncio.to_thread(self._loader.scan, self._scan, dict(self._joined))
+        self._scan = scan
+        self._drop_missing()
+        changed = self._changed()
+        offers = await self._verdicts.offers(loaded.manifest for _, loaded in changed if loaded.manifest)
+        prepared = iter(offers)
+        for slot, loaded in changed:
+            self._propose(slot, loaded, next(prepared) if loaded.manifest else ())
+        self._watch()
+        await self._wait_together()
+        self._adopt()
+        self._publish(started)
+        self._look_again_when_older()
+
+    def _changed(self) -> list[tuple[Slot, Loaded]]:
+        """The slots for which something new lies on the disk."""
+        changed = []
+        for loaded in self._scan.modules:
+            slot = self._slots.setdefault(loaded.directory, Slot(loaded))
+            slot.loaded = loaded
+            candidate = slot.candidate
+            if candidate is not None and candidate.is_for(loaded):
+                continue
+            if candidate is None and slot.is_known_broken(loaded):
+                continue
+            self._discard(slot.drop_candidate())
+            if slot.serves(loaded) and not loaded.fault:
+                slot.mend()
+            else:
+                changed.append((slot, loaded))
+        return changed
+
+    def _propose(self, slot: Slot, loaded: Loaded, offers: tuple[Offer, ...]) -> None:
+        """Let a new version be prepared; serve it right away where nothing else is there to serve."""
+        if loaded.fault is not None:
+            if (
+                not loaded.is_young
+            ):  # else it may be half written; the pass that comes when it is older decides
+                self._break(slot, loaded, loaded.fault, offers)
+            return
+        module = module_of(loaded, loaded.generation(slot.next_number()), offers)
+        if slot.served is None or slot.served.generation is None:
+            slot.candidate = Candidate(
+                loaded, module, self._tasks.create_task(self._prepare(module, None)), is_served=True
+            )
+            self._serve(slot, slot.candidate)
+        else:
+            slot.candidate = Candidate(
+                loaded, module, self._tasks.create_task(self._prepare(module, slot.served))
+            )
+
+    async def _prepare(self, module: Module, served: Module | None) -> Fault | None:
+        """Compile a version, and import it if the one before was in use; wakes the next pass."""
+        old = served.generation if served is not None else None
+        run = old is not None and self._pool.is_proven(old)
+        fault: Fault | None = Fault("could not be prepared: see the daemon's log", module.directory)
+        try:
+            if run and old is not None and not module.settings.overlap:
+                await self._pool.hold(old)
+            fault = await self._pool.prepare(module, run=run)
+        except Exception:
+            logger.exception("module %s: preparing it failed", module.name)
+        finally:
+            if fault is not None and old is not None:
+                self._pool.unhold(old)
+            self._wake.set()
+        return fault
+
+    async def _wait_together(self) -> None:
+        """Wait until all that is new is ready, but not long, and not while something newer lies on the disk."""
+        candidates = (slot.candidate for slot in self._slots.values())
+        tasks = {each.task for each in candidates if each is not None and not each.is_served}
+        news = self._tasks.create_task(self._news.wait())
+        deadline = time.monotonic() + TOGETHER
+        while tasks and not news.done() and (left := deadline - time.monotonic()) > 0:
+            await asyncio.wait({*tasks, news}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            tasks = {task for task in tasks if not task.done()}
+        news.cancel()
+
+    def _adopt(self) -> None:
+        """Take over every candidate that is done."""
+        for slot in self._slots.values():
+            candidate = slot.candidate
+            if candidate is None or not candidate.task.done():
+                continue
+            slot.candidate = None
+            fault = candidate.task.result()
+            if fault is not None:
+                self._refuse(slot, candidate, fault)
+            elif not candidate.is_served:
+                self._serve(slot, candidate)
+
+    def _serve(self, slot: Slot, candidate: Candidate) -> None:
+        old = slot.served
+        is_unproven = (
+            old is not None and old.generation is not None and not self._pool.is_proven(old.generation)
+        )
+        if slot.before is None or not is_unproven:
+            slot.before = old if is_unproven else None
+        slot.served, slot.served_entry = candidate.module, candidate.loaded.entry
+        slot.mend()
+        self._kept.keep(candidate.loaded)
+
+    def _refuse(self, slot: Slot, candidate: Candidate, fault: Fault) -> None:
+        if candidate.is_served and slot.served is candidate.module:
+            slot.served = replace(candidate.module, generation=None)
+        slot.break_with(candidate.loaded, fault, clock())
+
+    def _break(self, slot: Slot, loaded: Loaded, fault: Fault, offers: tuple[Offer, ...]) -> None:
+        """A version that can't even be prepared: the one before goes on, or its names do."""
+        slot.break_with(loaded, fault, clock())
+        if slot.served is None:
+            named = loaded if loaded.manifest is not None else self._kept.recall(loaded)
+            if not offers and named.manifest is not None:
+                offers = tuple(make_offer(tool.name, tool.definition) for tool in named.manifest.tools)
+            slot.served, slot.served_entry = module_of(named, None, offers), loaded.entry
+
+    def _discard(self, candidate: Candidate | None) -> None:
+        if candidate is not None and not candidate.is_served and candidate.module.generation is not None:
+            self._pool.retire(candidate.module.generation)
+
+    def _drop_missing(self) -> None:
+        there = {loaded.directory for loaded in self._scan.modules}
+        for directory in self._slots.keys() - there:
+            self._discard(self._slots.pop(directory).drop_candidate())
+            self._joined.pop(directory, None)
+
+    # publishing
+
+    def _publish(self, started: float) -> None:
+        """Put what the slots serve in place of the catalog, if that changes anything."""
+        if self.publisher.publish(self._modules(), self._warnings(), started):
+            served = [module for slot in self._slots.values() for module in slot.modules()]
+            self._pool.retire_all_but(module.generation for module in served if module.generation is not None)
+
+    def _modules(self) -> list[Module]:
+        """The modules in registry order, each with its fault; a name that is taken is a fault of the second."""
+        taken: dict[str, str] = {}
+        found = []
+        for loaded in self._scan.modules:
+            if (module := self._slots[loaded.directory].shown()) is None:
+                continue
+            if module.name in taken:
+                text = f"the name {module.name!r} is taken by {taken[module.name]}: give one of them another"
+                fault = Fault(text, module.directory)
+                module = replace(module, name=module.directory, generation=None, offers=(), fault=fault)
+            taken.setdefault(module.name, module.directory)
+            found.append(module)
+        return found
+
+    def _warnings(self) -> list[Fault]:
+        scan = self._scan
+        of_registry = (*scan.registry.faults, *scan.registry.warnings) if scan.registry is not None else ()
+        return [*([scan.fault] if scan.fault else []), *of_registry, *scan.warnings]
+
+    # looking
+
+    def _unsettled(self, name: str | None) -> str | None:
+        """Why what is served may not be what is on the disk: "changed", "busy", or None."""
+        tool = self.catalog.find(name) if name is not None else None
+        scan = self._scan
+        if stamps.differing(scan.stamps):
+            return "changed"
+        if tool is None:
+            if stamps.differing(scan.places):
+                return "changed"
+            slots: Iterable[Slot] = self._slots.values()
+            young = scan.is_young
+        else:
+            slots = [slot] if (slot := self._slots.get(tool.module.directory)) else []
+            young = False
+        for slot in slots:
+            if reason := _slot_unsettled(slot):
+                return reason
+        return "busy" if young else None
+
+    def _watch(self) -> None:
+        """Watch every directory in which a change may matter; note every path that does."""
+        known = {*self._scan.stamps, *self._scan.places, *stamps.links_on(self._loader.path)}
+        wanted = {os.path.dirname(self._loader.path), *known - self._scan.stamps.keys()}
+        for loaded in self._scan.modules:
+            known.update(loaded.stamps, loaded.places)
+            wanted.update(
+                loaded.places, map(os.path.dirname, loaded.stamps), stamps.links_on(loaded.directory)
+            )
+        self._known = frozenset(known)
+        self.watcher.watch(map(stamps.nearest_directory, wanted))
+
+    def _look_again_when_older(self) -> None:
+        """A young file is read again once its stamp can be trusted (D19)."""
+        if self._scan.is_young and self._youth is None:
+            self._youth = asyncio.get_running_loop().call_later(stamps.YOUNG, self._grown)
+
+    def _grown(self) -> None:
+        self._youth = None
+        self._want()
+
+
+def _slot_unsettled(slot: Slot) -> str | None:
+    if stamps.differing(slot.loaded.stamps) or (
+        slot.fault is not None and stamps.differing(slot.loaded.places)
+    ):
+        return "changed"
+    on_its_way = slot.candidate is not None and not slot.candidate.is_served
+    return "busy" if on_its_way or slot.loaded.is_young else None

@@ -1,0 +1,125 @@
+"""A slot: what one module directory serves now, and what it is about to serve."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Final
+
+from mcppd.core.catalog import Module, Offer, Settings
+from mcppd.core.faults import Fault
+from mcppd.core.generation import Generation
+from mcppd.core.registry import Entry
+from mcppd.reloading.loader import Loaded, is_made_of, is_same
+
+DEFAULT_WORKERS: Final = 4
+"""Workers of a module where nobody says (D3)."""
+
+
+@dataclass(slots=True, eq=False)
+class Candidate:
+    """A newer version of a module, on its way to being served."""
+
+    loaded: Loaded
+    module: Module  # as it will be served if it turns out good
+    task: asyncio.Task[Fault | None]
+    is_served: bool = False  # served already, while it is being compiled: nothing was served before it
+
+    def is_for(self, loaded: Loaded) -> bool:
+        """Whether it is made of just these files, run in this way."""
+        return _matches(self.module, self.loaded.entry, loaded)
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """One module directory."""
+
+    loaded: Loaded
+    numbers: int = 0  # generations made so far
+    served: Module | None = None
+    served_entry: Entry | None = None
+    before: Module | None = None  # served before a version that has never been imported; to fall back to
+    candidate: Candidate | None = None
+    broken: Loaded | None = None  # the newest version that turned out bad
+    fault: Fault | None = None  # why
+    since: str = ""
+
+    def shown(self) -> Module | None:
+        """What is served, with what is wrong with anything newer."""
+        if self.served is None or self.fault is None:
+            return self.served
+        return replace(self.served, fault=self.fault, since=self.since)
+
+    def modules(self) -> Iterator[Module]:
+        """Every version that is served, is about to be, or is there to fall back to."""
+        candidate = self.candidate.module if self.candidate is not None else None
+        return (module for module in (self.served, self.before, candidate) if module is not None)
+
+    def serves(self, loaded: Loaded) -> bool:
+        """Whether what is served is made of just these files, run in this way."""
+        return self.served is not None and _matches(self.served, self.served_entry, loaded)
+
+    def is_known_broken(self, loaded: Loaded) -> bool:
+        """Whether just these files turned out bad already."""
+        return self.broken is not None and is_same(self.broken, loaded)
+
+    def next_number(self) -> int:
+        """The number of a new generation."""
+        self.numbers += 1
+        return self.numbers
+
+    def drop_candidate(self) -> Candidate | None:
+        """Give up what is on its way: something newer is there."""
+        candidate, self.candidate = self.candidate, None
+        if candidate is not None:
+            candidate.task.cancel()
+        return candidate
+
+    def break_with(self, loaded: Loaded, fault: Fault, now: str) -> None:
+        """Note that the newest version is bad; what was served goes on."""
+        if self.fault is None:
+            self.since = now
+        self.broken, self.fault = loaded, fault
+
+    def mend(self) -> None:
+        """What is served is the newest version again."""
+        self.broken, self.fault, self.since = None, None, ""
+
+
+def _matches(module: Module, entry: Entry | None, loaded: Loaded) -> bool:
+    generation = module.generation
+    return generation is not None and entry == loaded.entry and is_made_of(generation, loaded)
+
+
+def module_of(loaded: Loaded, generation: Generation | None, offers: tuple[Offer, ...]) -> Module:
+    """A module to serve, out of what was loaded."""
+    entry, manifest = loaded.entry, loaded.manifest
+    settings = Settings(
+        timeout=entry.timeout if entry.timeout is not None else (manifest.timeout if manifest else None),
+        workers=entry.workers or DEFAULT_WORKERS,
+        overlap=entry.overlap,
+        python=entry.python,
+        env=entry.env,
+        pass_env=entry.pass_env,
+        fail_when_broken=entry.on_broken == "fail",
+        stateful=entry.workers == 1,
+    )
+    return Module(
+        name=loaded.name,
+        directory=loaded.directory,
+        about=manifest.about or "" if manifest else "",
+        scope=manifest.scope if manifest else "local",
+        settings=settings,
+        generation=generation,
+        offers=tuple(offer for offer in offers if entry_allows(entry, offer.name)),
+        faults=(*(manifest.faults if manifest else ()), *(offer.fault for offer in offers if offer.fault)),
+        warnings=manifest.warnings if manifest else (),
+    )
+
+
+def entry_allows(entry: Entry, tool: str) -> bool:
+    """Whether the registry's `tools: {allow, deny}` lets a tool through."""
+    allowed = entry.allow is None or any(fnmatchcase(tool, pattern) for pattern in entry.allow)
+    return allowed and not any(fnmatchcase(tool, pattern) for pattern in entry.deny)

@@ -1,0 +1,1 @@
+"""Agents and people: their connections, what they ask, what they are told."""

@@ -1,0 +1,212 @@
+"""One agent's connection: frames in, effects carried out, answers out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine
+from typing import Any, Final, Protocol
+
+from mcppd.core.calls import AgentEnvironment
+from mcppd.core.effects import (
+    CallTool,
+    Cancel,
+    Close,
+    Effect,
+    End,
+    Hello,
+    ListTools,
+    Roots,
+    Send,
+    Ticket,
+)
+from mcppd.core.errors import INVALID_REQUEST
+from mcppd.core.framing import Overlong
+from mcppd.core.jsonrpc import encode_error
+from mcppd.core.session import Answer, Session
+from mcppd.core.workspace import Hints
+from mcppd.serving.answers import Answers, Caller
+from mcppd.transport.link import Link
+
+logger = logging.getLogger("mcppd.serving")
+
+IN_FLIGHT_LIMIT: Final = 1000
+"""Requests of one connection that may be open; beyond it nothing is read from it until some are answered."""
+
+
+class Room(Protocol):
+    """What a connection needs of the server that accepted it."""
+
+    @property
+    def answers(self) -> Answers:
+        """Who answers."""
+        ...
+
+    @property
+    def registry(self) -> str:
+        """The real path of the registry that is served."""
+        ...
+
+    def environment(self, agent: dict[str, str]) -> AgentEnvironment:
+        """The environment of calls for an agent with this one."""
+        ...
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something in a task that has an owner."""
+        ...
+
+    def left(self, connection: Connection) -> None:
+        """A connection is gone."""
+
+
+class Connection:
+    """One connected client, straight on the socket or behind a shim."""
+
+    def __init__(self, link: Link[bytes | Overlong], session: Session, caller: Caller, room: Room) -> None:
+        self.session = session
+        self.caller = caller
+        self.calls = 0
+        self.since = time.monotonic()
+        self._link = link
+        self._room = room
+        self._running: dict[Ticket, asyncio.Task[None]] = {}
+        self._is_ending = False
+        self._is_paused = False
+        caller.roots_known.set()  # until a client says that it has roots
+
+    @property
+    def running(self) -> set[asyncio.Task[None]]:
+        """The requests that are being served."""
+        return set(self._running.values())
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests are being served."""
+        return len(self._running)
+
+    def notify_tools_changed(self) -> bool:
+        """Say that the list changed to a client that wants to know; whether it does."""
+        lines = self.session.tools_changed()
+        if lines:
+            self._link.send(b"".join(lines))
+        return bool(lines)
+
+    def say_goodbye(self) -> None:
+        """End the listens and close: the daemon is stopping."""
+        self._link.send(b"".join(self.session.end_listens()))
+        self._link.close()
+
+    # what the link calls
+
+    def receive(self, frame: bytes | Overlong) -> None:
+        """Take the next line."""
+        was_asked = self.session.wants_roots
+        effects = self.session.overlong() if isinstance(frame, Overlong) else self.session.receive(frame)
+        if self.session.wants_roots and not was_asked:
+            self.caller.roots_known.clear()  # first calls wait for the answer
+        size = 0 if isinstance(frame, Overlong) else len(frame)
+        for effect in effects:
+            self._carry_out(effect, size)
+        if not self._is_paused and self.in_flight > IN_FLIGHT_LIMIT:
+            self._is_paused = True
+            self._link.pause(paused=True)
+
+    def ended(self) -> None:
+        """The client has ended its writing side: after `mcppd/end` it waits for answers, else it is gone (D10)."""
+        if self._is_ending and self._running:
+            self._link.watch_hangup(self._link.abort)
+        else:
+            self._link.close()
+
+    def closed(self) -> None:
+        """The client is gone: nobody waits for what is running."""
+        for task in self._running.values():
+            task.cancel()
+        self._room.left(self)
+
+    # inside
+
+    def _carry_out(self, effect: Effect, size: int) -> None:
+        match effect:
+            case Send(data):
+                self._link.send(data)
+            case CallTool(ticket):
+                self.calls += 1
+                self._run(
+                    ticket, self._room.answers.call(self.caller, effect, size, self._progress_of(ticket))
+                )
+            case ListTools(ticket):
+                self._run(ticket, self._room.answers.tools(self.caller, effect))
+            case Cancel(ticket):
+                if (task := self._running.pop(ticket, None)) is not None:
+                    task.cancel()
+            case Hello(params):
+                self._greet(params)
+            case End():
+                self._is_ending = True
+                self._close_when_done()
+            case Close():
+                self._link.close()
+            case Roots(uris):
+                self.caller.roots = uris
+                self.caller.roots_known.set()
+
+    def _run(self, ticket: Ticket, work: Coroutine[Any, Any, Answer]) -> None:
+        self._running[ticket] = self._room.spawn(self._serve(ticket, work))
+
+    async def _serve(self, ticket: Ticket, work: Coroutine[Any, Any, Answer]) -> None:
+        """One request, in its own task: its answer is encoded and written once."""
+        try:
+            data = self.session.finish(ticket, await work)
+        finally:
+            self._running.pop(ticket, None)
+        if data is not None:
+            self._link.send(data)
+        if self._is_paused and self.in_flight <= IN_FLIGHT_LIMIT:
+            self._is_paused = False
+            self._link.pause(paused=False)
+        self._close_when_done()
+
+    def _progress_of(self, ticket: Ticket) -> Any:
+        if ticket.progress_token is None:
+            return None
+
+        def report(progress: float, total: float | None, message: str | None) -> None:
+            line = self.session.progress(ticket, progress, total, message)
+            if line is not None:
+                self._link.send(line)
+
+        return report
+
+    def _close_when_done(self) -> None:
+        if self._is_ending and not self._running:
+            self._link.close()
+
+    def _greet(self, hello: dict[str, Any]) -> None:
+        """Take in what the shim says of its agent."""
+        registry = hello.get("registry")
+        if isinstance(registry, str) and registry != self._room.registry:
+            self._refuse(
+                f"this daemon serves the registry {self._room.registry}, not {registry}: give --socket or "
+                "--config of the daemon you mean, or stop this one with `mcppd stop`"
+            )
+            return
+        agent = hello.get("env")
+        environment = (
+            {str(name): str(value) for name, value in agent.items()} if isinstance(agent, dict) else {}
+        )
+        self.caller.environment = self._room.environment(environment)
+        self.caller.meta_tools = hello.get("meta_tools") is True
+        self.caller.hints = Hints(
+            _path(hello.get("workspace")), _path(hello.get("cwd")), environment.get("HOME")
+        )
+
+    def _refuse(self, why: str) -> None:
+        logger.warning("refused a shim: %s", why)
+        self._link.send(encode_error(None, INVALID_REQUEST, f"mcppd: {why}") + b"\n")
+        self._link.close()
+
+
+def _path(value: object) -> str | None:
+    return value if isinstance(value, str) and value.startswith("/") else None

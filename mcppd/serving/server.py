@@ -1,0 +1,88 @@
+"""The server of agents: every connection there is, and what all of them are told."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+from mcppd.core.calls import AgentEnvironment
+from mcppd.core.effects import ServerInfo
+from mcppd.core.framing import LineFraming, Overlong
+from mcppd.core.session import Session
+from mcppd.serving.answers import Answers, Caller
+from mcppd.serving.connection import Connection
+from mcppd.transport.link import Link
+
+
+class AgentServer:
+    """Accepts agents and keeps their connections."""
+
+    def __init__(
+        self,
+        info: ServerInfo,
+        answers: Answers,
+        registry: str,
+        environment: Mapping[str, str],
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self.answers = answers
+        self.registry = registry
+        self._info = info
+        self._environment = environment
+        self._tasks = tasks
+        self._connections: set[Connection] = set()
+
+    def accept(self) -> Link[bytes | Overlong]:
+        """A link for a new client."""
+        link: Link[bytes | Overlong] = Link(LineFraming())
+        caller = Caller(secrets.token_hex(8), self.environment({}))
+        connection = Connection(link, Session(self._info), caller, self)
+        link.attach(connection)
+        self._connections.add(connection)
+        return link
+
+    def environment(self, agent: dict[str, str]) -> AgentEnvironment:
+        """The environment of calls for an agent with this one."""
+        return AgentEnvironment(self._environment, agent)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something in a task of the daemon's."""
+        return self._tasks.create_task(work)
+
+    def left(self, connection: Connection) -> None:
+        """A connection is gone."""
+        self._connections.discard(connection)
+
+    def broadcast(self) -> int:
+        """Tell every client that wants to know that the list changed; how many that were."""
+        return sum(connection.notify_tools_changed() for connection in list(self._connections))
+
+    async def drain(self, limit: float) -> None:
+        """Wait until no call runs, but no longer than `limit` seconds."""
+        running = {task for connection in self._connections for task in connection.running}
+        if running:
+            await asyncio.wait(running, timeout=limit)
+
+    def close(self) -> None:
+        """Say goodbye to every client."""
+        for connection in list(self._connections):
+            connection.say_goodbye()
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """Every connected client, for the status: nothing of its environment."""
+        return [_session(connection) for connection in self._connections]
+
+
+def _session(connection: Connection) -> dict[str, Any]:
+    client = connection.session.client
+    hints = connection.caller.hints
+    return {
+        "client": {"name": client.name if client else "unknown", "version": client.version if client else ""},
+        "workspace": hints.named or hints.cwd,
+        "connected_seconds": round(time.monotonic() - connection.since, 1),
+        "calls": connection.calls,
+        "in_flight": connection.in_flight,
+    }

@@ -1,0 +1,1 @@
+"""Byte streams: reading, writing, Unix sockets and the lock of one daemon."""

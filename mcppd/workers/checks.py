@@ -1,0 +1,74 @@
+"""Validation: here if it can't take long, else in a worker of its own, under a call's limit (D1)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+import mcppd
+from mcppd.core import arguments as inline
+from mcppd.core.calls import AgentEnvironment, CallContext
+from mcppd.core.errors import ToolError
+from mcppd.core.generation import Generation, digest_of
+from mcppd.core.results import ToolResult
+
+INLINE_LIMIT: Final = 64 * 1024
+"""Bytes of a value that is validated in the daemon; larger ones may hold the event loop (D1)."""
+
+Run = Callable[[Generation, dict[str, Any], CallContext], Awaitable[ToolResult]]
+
+_DIRECTORY: Final = "/dev/null/mcppd-checking"  # nothing can ever lie there
+_ENTRY: Final = f"{_DIRECTORY}/mcpptool.py"
+_SOURCE: Final = b"from mcppd.core.checking import execute\n"
+
+
+def checking_generation() -> Generation:
+    """The generation that a checking worker runs: ours, so it never changes."""
+    files = {_ENTRY: _SOURCE}
+    root = str(Path(mcppd.__file__).parent.parent)
+    return Generation(
+        "mcppd-checking", 1, _DIRECTORY, _ENTRY, digest_of(files.items()), files, search=(root,)
+    )
+
+
+class CheckingTools:
+    """Validates arguments, structured content and schemas."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.generation = checking_generation()
+        self._context = CallContext("mcppd", "mcppd", mcppd.__version__, "/", AgentEnvironment({}, {}))
+
+    async def accept(
+        self, schema: Any, arguments: dict[str, Any], *, plain: bool, size: int
+    ) -> tuple[dict[str, Any], list[str]]:
+        """The arguments, converted where nothing is lost, and what is wrong with them. Raises ToolError."""
+        if schema is None:
+            return arguments, []
+        if plain and size <= INLINE_LIMIT:
+            return inline.accept(schema, arguments)
+        said = await self._ask("validate", {"schema": schema, "arguments": arguments})
+        return said["arguments"], said["faults"]
+
+    async def check_value(self, schema: Any, value: bytes, *, plain: bool) -> list[str]:
+        """What is wrong with structured content, given as JSON text. Raises ToolError."""
+        if plain and len(value) <= INLINE_LIMIT:
+            return inline.check_value(schema, orjson.loads(value))
+        said = await self._ask("check_value", {"schema": schema, "value": orjson.loads(value)})
+        return list(said["faults"])
+
+    async def check_schemas(self, schemas: Sequence[Mapping[str, Any]]) -> list[str | None]:
+        """A verdict for each {kind: "input" | "output", schema}: None, or what is wrong. Raises ToolError."""
+        said = await self._ask("check_schemas", {"schemas": list(schemas)})
+        return list(said["verdicts"])
+
+    async def _ask(self, tool: str, arguments: Mapping[str, Any]) -> Any:
+        request = {"kind": "execute", "tool": tool, "arguments": arguments, "structured": False}
+        result = await self._run(self.generation, request, self._context)
+        text = orjson.loads(result.content)[0]["text"]
+        if result.is_error:
+            raise ToolError(f"the values could not be checked: {text}")
+        return orjson.loads(text)

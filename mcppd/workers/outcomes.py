@@ -1,0 +1,68 @@
+"""What goes into a call frame, and what a worker's answer or end means for whoever called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcppd.core.calls import CallContext, as_seconds
+from mcppd.core.catalog import Module
+from mcppd.core.generation import Generation
+from mcppd.core.results import ToolResult
+from mcppd.workers.worker import Answer, WorkerEndedError
+
+
+def surroundings(module: Module, context: CallContext, limit: float | None) -> dict[str, Any]:
+    """The part of a call frame that says where a call runs and for whom."""
+    return {
+        "cwd": context.workspace or None,
+        "progress": context.progress is not None,
+        "context": {
+            "workspace_dir": context.workspace,
+            "module_dir": module.directory,
+            "module_scope": module.scope,
+            "session_id": context.session,
+            "client": context.client,
+            "tool_timeout": limit,
+        },
+    }
+
+
+def result_of(answer: Answer) -> ToolResult:
+    """The result out of a worker's answer; its bytes were encoded by the worker."""
+    length = answer.header["content"]
+    structured = answer.header.get("structured")
+    return ToolResult(
+        answer.blob[:length],
+        bool(answer.header["error"]),
+        answer.blob[length : length + structured] if structured is not None else None,
+    )
+
+
+def died_text(request: Mapping[str, Any], generation: Generation, error: WorkerEndedError) -> str:
+    """What a caller is told whose call went down with its worker."""
+    return (
+        f"Error: {_what(request, generation)} did not answer: its process {error.death}. "
+        f"Whether it took effect is unknown. The next call gets a new process.{last_words(error)}"
+    )
+
+
+def timed_out_text(request: Mapping[str, Any], generation: Generation, limit: float) -> str:
+    """What a caller is told whose call was ended at its time limit."""
+    return (
+        f"Error: {_what(request, generation)} was ended after {as_seconds(limit)}, its time limit. "
+        "Whether it took effect is unknown. The limit is `timeout` (seconds) of the module in tools.yaml "
+        "or tool.yaml, else MCPP_TIMEOUT_SECONDS."
+    )
+
+
+def last_words(error: WorkerEndedError) -> str:
+    """The last output of a worker that ended, for the end of a message."""
+    output = error.death.output.strip()
+    return f"\nIts last output:\n{output}" if output else ""
+
+
+def _what(request: Mapping[str, Any], generation: Generation) -> str:
+    if request["kind"] == "get_info":
+        return f"get_info of module {generation.module!r}"
+    return f"tool {request['tool']!r} (module {generation.module!r})"

@@ -1,0 +1,271 @@
+"""One worker: a process that runs one generation, one request at a time (D3).
+
+starting -> idle          the process is there and holds the generation's bytes
+idle -> busy              a request was sent
+busy -> idle              its answer came
+any -> ended              the process is gone, or is being ended
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import enum
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from mcppd.core import names
+from mcppd.core.calls import Progress
+from mcppd.core.errors import McppdError
+from mcppd.core.faults import Fault
+from mcppd.core.framing import BlobFraming, encode_frame
+from mcppd.core.generation import Generation
+from mcppd.transport.link import Link
+from mcppd.workers.spawning import Death, Spawner
+
+CHILD: Final = str(Path(__file__).with_name("child"))
+"""What another interpreter runs as a worker: standard library only."""
+DEATH_LIMIT: Final = 5.0
+"""Seconds to wait for the report of a death that was asked for or seen; the spawner reports within milliseconds."""
+GRACE: Final = 2.0
+"""Seconds a cancelled call, or a worker that is told to go, may take to end by itself."""
+
+
+class WorkerEndedError(McppdError):
+    """The worker ended before it answered."""
+
+    def __init__(self, death: Death) -> None:
+        super().__init__(str(death))
+        self.death = death
+
+
+class State(enum.Enum):
+    """What a worker is doing."""
+
+    IDLE = "idle"
+    BUSY = "busy"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A worker's answer to one request: the header and the bytes that came with it."""
+
+    header: Mapping[str, Any]
+    blob: bytes
+
+
+@dataclass(slots=True)
+class Watch:
+    """Who hears what a worker says besides its answers."""
+
+    joined: Callable[[Generation], None]
+    log: Callable[[Generation, Mapping[str, Any]], None]
+
+
+class Worker:
+    """One worker process, from the daemon's side."""
+
+    def __init__(self, generation: Generation, spawner: Spawner, watch: Watch) -> None:
+        self.generation = generation
+        self.state = State.IDLE
+        self.last_session = ""
+        self.has_environment: object = None  # the environment that its last call was given
+        self.is_imported = False
+        self.idle_since = 0.0
+        self.number = 0
+        self._spawner = spawner
+        self._watch = watch
+        self._link: Link[tuple[bytes, bytes]] = Link(BlobFraming())
+        self._link.attach(self)
+        self._death: asyncio.Future[Death] | None = None
+        self._reply: asyncio.Future[Answer] | None = None
+        self._progress: Progress | None = None
+        self._call = 0
+
+    async def start(self, log: str, environment: Mapping[str, str] | None) -> None:
+        """Spawn the process and hand it the generation; raises SpawnError, SpawnerLostError.
+
+        `environment` is what the module is imported with, None for the base alone.
+        """
+        ours, theirs = socket.socketpair()
+        try:
+            self.number, self._death = await self._spawner.spawn(theirs, log, self._command(), environment)
+        except BaseException:
+            ours.close()
+            raise
+        self._death.add_done_callback(self._died)
+        ours.setblocking(False)
+        await asyncio.get_running_loop().create_connection(lambda: self._link, sock=ours)
+        self._link.send(_load_frame(self.generation))
+
+    async def prepare(self, *, run: bool) -> tuple[Fault | None, str | None]:
+        """Compile the generation, and with `run` import it: (fault, warning); raises WorkerEndedError."""
+        answer = await self._ask({"op": "prepare", "run": run})
+        fault = fault_of(answer.header.get("fault"))
+        self.is_imported = run and fault is None
+        return fault, answer.header.get("warning")
+
+    async def call(self, request: dict[str, Any], environment: object, progress: Progress | None) -> Answer:
+        """Run one call; `request` is the call frame without its id. Raises WorkerEndedError."""
+        self._call = next(_CALLS)
+        self._progress = progress
+        same = environment is self.has_environment
+        self.has_environment = environment
+        try:
+            return await self._ask(
+                request | {"op": "call", "id": self._call, "env": None if same else environment}
+            )
+        finally:
+            self._progress = None
+
+    async def wind_down(self) -> bool:
+        """After a call was given up: tell the tool, give it its grace; whether the worker can go on."""
+        self._link.send(encode_frame(orjson.dumps({"op": "cancel", "id": self._call})))
+        with contextlib.suppress(TimeoutError, WorkerEndedError):
+            async with asyncio.timeout(GRACE):
+                assert self._reply is not None
+                await asyncio.shield(self._reply)
+                self._become(State.IDLE)  # busy -> idle
+                return True
+        await self.end()
+        return False
+
+    async def idle(self) -> None:
+        """Wait until its request is answered; raises WorkerEndedError if it ends first."""
+        if self.state is State.BUSY and self._reply is not None:
+            await asyncio.shield(self._reply)
+
+    async def end(self) -> Death:
+        """Kill it, and wait until it and all it started are gone."""
+        self.state = State.ENDED
+        self._spawner.end(self.number)
+        return await self.death()
+
+    async def retire(self) -> None:
+        """Let it go: the end of its wire lets it exit by itself, and after its grace it is killed."""
+        self.state = State.ENDED
+        self._link.close()
+        try:
+            async with asyncio.timeout(GRACE):
+                await self.death()
+        except TimeoutError:
+            await self.end()
+
+    async def death(self) -> Death:
+        """How it ended, once that is known from the spawner."""
+        if self._death is None:
+            return Death(None)
+        return await asyncio.shield(self._death)
+
+    # what the link calls
+
+    def receive(self, frame: tuple[bytes, bytes]) -> None:
+        """Take a frame of the worker."""
+        try:
+            header = orjson.loads(frame[0])
+            operation = header["op"]
+        except (ValueError, KeyError, TypeError):
+            self._spawner.end(
+                self.number
+            )  # somebody writes on the wire who shouldn't: nothing it says counts
+            return
+        match operation:
+            case "result" if header.get("id") == self._call:
+                self._settle(Answer(header, frame[1]))
+            case "prepared":
+                self._settle(Answer(header, frame[1]))
+            case "progress" if header.get("id") == self._call and self._progress is not None:
+                self._progress(header["progress"], header.get("total"), header.get("message"))
+            case "joined":
+                self.generation.join(_split(header["files"], frame[1]))
+                self._watch.joined(self.generation)
+            case "log":
+                self._watch.log(self.generation, header)
+            case _:
+                pass  # of a call that is over; nobody waits for it
+
+    def ended(self) -> None:
+        """Its wire is at its end: it is exiting, or a tool closed the descriptor; either way it is of no use."""
+        if self.state is not State.ENDED:
+            self._spawner.end(self.number)
+
+    def closed(self) -> None:
+        """The link is gone; what matters is the report of the death."""
+
+    # inside
+
+    async def _ask(self, request: Mapping[str, Any]) -> Answer:
+        if self.state is State.ENDED:
+            raise WorkerEndedError(await self.death())
+        self.state = State.BUSY  # idle -> busy
+        self._reply = asyncio.get_running_loop().create_future()
+        self._link.send(encode_frame(_encode(request)))
+        answer = await asyncio.shield(self._reply)
+        self._become(State.IDLE)  # busy -> idle
+        return answer
+
+    def _become(self, state: State) -> None:
+        if self.state is not State.ENDED:
+            self.state = state
+
+    def _settle(self, answer: Answer) -> None:
+        if self._reply is not None and not self._reply.done():
+            self._reply.set_result(answer)
+
+    def _died(self, death: asyncio.Future[Death]) -> None:
+        self.state = State.ENDED  # any -> ended
+        self._link.abort()
+        if self._reply is not None and not self._reply.done():
+            self._reply.set_exception(WorkerEndedError(death.result()))
+            self._reply.exception()  # nobody may be waiting any more
+
+    def _command(self) -> list[str] | None:
+        python = self.generation.python
+        return [python, "-E", "-B", CHILD, "3"] if python else None
+
+
+_CALLS = count(1)
+
+
+def fault_of(said: Mapping[str, Any] | None) -> Fault | None:
+    """The fault that a worker reported."""
+    if said is None:
+        return None
+    return Fault(said["message"], said.get("file"), said.get("line"), said.get("column"), said.get("source"))
+
+
+def _encode(request: Mapping[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(request)
+    except TypeError:  # integers beyond 64 bits, lone surrogates: json's job (D13)
+        return json.dumps(request).encode()
+
+
+def _load_frame(generation: Generation) -> bytes:
+    files = list(generation.files.items())
+    header = {
+        "op": "load",
+        "module": generation.module,
+        "directory": generation.directory,
+        "entry": generation.entry,
+        "files": [[path, len(content)] for path, content in files],
+        "search": generation.search,
+        "import_name": f"mcpp_tools.{names.identifier(generation.module)}",
+    }
+    return encode_frame(_encode(header), b"".join(content for _, content in files))
+
+
+def _split(files: list[tuple[str, int]], blob: bytes) -> Iterator[tuple[str, bytes]]:
+    start = 0
+    for path, size in files:
+        yield os.fspath(path), blob[start : start + size]
+        start += size
