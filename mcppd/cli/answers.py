@@ -1,0 +1,168 @@
+"""The daemon's answers to control requests, as values.
+
+What a daemon of another version adds is passed over, what it lacks is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Something that is read out of a JSON object by its fields' names."""
+
+    @classmethod
+    def read(cls, value: Any) -> Self:
+        """The value of a JSON object; of anything else, and of members that are null, the defaults."""
+        members = value if isinstance(value, Mapping) else {}
+        names = [field.name for field in fields(cls)]
+        return cls(**{name: members[name] for name in names if members.get(name) is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class Place(Answer):
+    """A fault: what is wrong, and where."""
+
+    message: str = ""
+    file: str = ""
+    line: int | None = None
+    column: int | None = None
+    source: str = ""
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+        return f"{place}: {self.message}" if place else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Session(Answer):
+    """A connected agent."""
+
+    client: Any = None
+    workspace: str = ""
+    connected_seconds: float = 0.0
+    calls: int = 0
+    in_flight: int = 0
+
+    @property
+    def name(self) -> str:
+        """The client's name and version, as far as it has told them."""
+        client = self.client if isinstance(self.client, Mapping) else {}
+        return " ".join(str(client[key]) for key in ("name", "version") if client.get(key)) or "unnamed"
+
+
+@dataclass(frozen=True, slots=True)
+class Module(Answer):
+    """A module of the registry."""
+
+    name: str = ""
+    directory: str = ""
+    state: str = ""
+    generation: int | None = None
+    digest: str = ""
+    scope: str = ""
+    tools: tuple[str, ...] = ()
+    workers: int = 0
+    fault: Any = None
+    since: str = ""
+    faults: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shadowed(Answer):
+    """A tool whose plain name belongs to another module's."""
+
+    tool: str = ""
+    module: str = ""
+    listed_as: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Watching(Answer):
+    """How changes on disk are noticed."""
+
+    mode: str = ""
+    directories: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Status(Answer):
+    """Everything that `mcppd/status` tells."""
+
+    pid: int = 0
+    version: str = ""
+    registry: str = ""
+    registry_fault: str = ""
+    socket: str = ""
+    control: str = ""
+    uptime_seconds: float = 0.0
+    sessions: tuple[Any, ...] = ()
+    modules: tuple[Any, ...] = ()
+    shadowed: tuple[Any, ...] = ()
+    last_reload: Any = None
+    watching: Any = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleReload(Answer):
+    """What a reload came to for one module."""
+
+    name: str = ""
+    old: int | None = None
+    new: int | None = None
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    fault: str = ""
+
+    def words(self) -> str:
+        """In one line: generations, then +added -removed ~changed, then what is wrong."""
+        signs = (("+", self.added), ("-", self.removed), ("~", self.changed))
+        names = [sign + name for sign, these in signs for name in these]
+        parts = [self.name, self._generations(), *names, f"broken: {self.fault}" if self.fault else ""]
+        return " ".join(filter(None, parts))
+
+    def _generations(self) -> str:
+        if self.old is None:
+            return f"new, generation {self.new}" if self.new is not None else "new"
+        if self.new is None:
+            return f"removed, was generation {self.old}"
+        return f"generation {self.old} -> {self.new}" if self.old != self.new else f"generation {self.new}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Answer):
+    """What a reload came to."""
+
+    at: str = ""
+    seconds: float = 0.0
+    modules: tuple[Any, ...] = ()
+    notified: int = 0
+
+    def by_module(self) -> list[ModuleReload]:
+        """Module by module."""
+        return [ModuleReload.read(each) for each in self.modules]
+
+    def heading(self) -> str:
+        """When, how long it took, and whom it was told."""
+        took = f"{self.seconds * 1000:.0f} ms" if self.seconds < 1 else f"{self.seconds:.1f} s"
+        return f"at {self.at} in {took}, {counted(self.notified, 'session')} notified"
+
+
+def duration(seconds: float) -> str:
+    """A duration for people, in its two largest units."""
+    whole = int(seconds)
+    days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
+    units = [(days, "d"), (hours, "h"), (minutes, "min"), (whole % 60, "s")]
+    shown = [f"{count} {unit}" for count, unit in units if count]
+    return " ".join(shown[:2]) or "0 s"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """A number of things: "1 tool", "2 tools"."""
+    return f"{count} {one}" if count == 1 else f"{count} {many or one + 's'}"
