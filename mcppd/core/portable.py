@@ -12,13 +12,24 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from mcppd.core.schemas import BROKEN, Path, Place, children, path_text, places, rebuilt, short, shown
+from mcppd.core.schemas import (
+    BROKEN,
+    MAX_DEPTH,
+    Path,
+    Place,
+    children,
+    json_fault,
+    path_text,
+    places,
+    rebuilt,
+    short,
+    shown,
+)
 
 Schema: TypeAlias = dict[str, Any]
 
-MAX_DEPTH: Final = 100  # levels of subschemas, 4 frames each; a schema that was checked has fewer
+MAX_LEVELS: Final = 2 * MAX_DEPTH  # of JSON: what is drawn together at the root may get a little deeper
 MAX_PARTS: Final = 200  # subschemas drawn together at the root: they may refer to each other in every way
-MAX_SEEN: Final = 10_000  # subschemas looked at for what clients refuse
 MAX_WORDS: Final = 600  # characters of a constraint in words: clients cut descriptions at 2 KB
 MAX_FORM: Final = 120  # characters of one of its alternatives
 MAX_REFUSALS: Final = 20  # told of one schema
@@ -61,7 +72,7 @@ _REGEX: Final = re.compile(rf"(?:{_OPENING}|[\^$|]|{_ATOM}(?:{_QUANTIFIER})?+)*+
 
 def portable(schema: Any) -> dict[str, Any]:
     """An `inputSchema` as every client takes it; one that is portable comes back equal."""
-    whole = _converted(schema, 0) if isinstance(schema, dict) else {}
+    whole = _converted(schema) if _is_usable(schema) else {}
     root = _Root(whole).flat(whole, frozenset())
     properties = root.get("properties")
     fixed = {"type": "object", "properties": properties if isinstance(properties, dict) else {}}
@@ -70,9 +81,9 @@ def portable(schema: Any) -> dict[str, Any]:
 
 def portable_output(schema: Any) -> dict[str, Any] | None:
     """An `outputSchema` as every client takes it; None for one that only the modern era has, of no object."""
-    if not isinstance(schema, dict) or schema.get("type") != "object":
-        return None
-    return _closed(_converted(schema, 0))
+    if _is_usable(schema) and schema.get("type") == "object":
+        return _closed(_converted(schema))
+    return None
 
 
 def refused_by(schema: Any) -> list[str]:
@@ -83,20 +94,22 @@ def refused_by(schema: Any) -> list[str]:
 # --- keyword by keyword ---
 
 
-def _converted(schema: Any, depth: int) -> Any:
-    """A copy of a subschema that says it so that nobody stumbles, and no more than it said."""
+def _is_usable(schema: Any) -> bool:
+    return isinstance(schema, dict) and json_fault(schema, MAX_LEVELS) is None
+
+
+def _converted(schema: Any) -> Any:
+    """A copy of a subschema, in words that everybody knows and with no more demands."""
     if isinstance(schema, bool):
         return {} if schema else {"not": {}}
     if not isinstance(schema, dict):
         return schema
-    if depth > MAX_DEPTH:
-        return {}
     out: Schema = {}
     for key, value in _without_regexes(schema).items():
-        if not isinstance(key, str) or key == "$schema" or (value is None and key not in _NULL_IS_A_VALUE):
+        if key == "$schema" or (value is None and key not in _NULL_IS_A_VALUE):
             continue
         stays = isinstance(value, bool) and key in _STAY_BOOLEAN
-        new = value if stays else rebuilt(key, value, lambda each: _converted(each, depth + 1))
+        new = value if stays else rebuilt(key, value, _converted)
         out[key] = _sendable(value) if new is value else new
     return _with_items(_untupled(_modern(out, schema)))
 
@@ -112,9 +125,9 @@ def _without_regexes(schema: Schema) -> Schema:
         kept.pop("additionalProperties", None)
         kept.pop("unevaluatedProperties", None)
     for key in ("not", "if", "contains"):
-        if _loses(kept.get(key), 0):
+        if _loses(kept.get(key)):
             del kept[key]
-    if _loses(kept.get("oneOf"), 0):
+    if _loses(kept.get("oneOf")):
         kept.setdefault("anyOf", kept.pop("oneOf"))
         kept.pop("oneOf", None)
     return kept
@@ -124,30 +137,31 @@ def _is_regex(pattern: Any) -> bool:
     return not isinstance(pattern, str) or _REGEX.fullmatch(pattern) is not None
 
 
-def _loses(schema: Any, depth: int) -> bool:
+def _loses(schema: Any) -> bool:
     """Whether a schema (or one of a list) would allow more once it is converted."""
     if isinstance(schema, list):
-        return any(_loses(each, depth) for each in schema)
+        return any(map(_loses, schema))
     if not isinstance(schema, dict):
         return False
     tuples = isinstance(schema.get("prefixItems"), list) or isinstance(schema.get("items"), list)
-    named = schema.get("patternProperties")
-    patterns = (schema.get("pattern"), *(named if isinstance(named, dict) else ()))
-    inner = (child for _, child in children(schema))
     return (
         tuples
-        or depth > MAX_DEPTH
-        or not all(map(_is_regex, patterns))
-        or any(_loses(each, depth + 1) for each in inner)
+        or not all(map(_is_regex, _patterns(schema)))
+        or any(_loses(each) for _, each in children(schema))
     )
 
 
-def _sendable(value: Any, depth: int = 0) -> Any:
+def _patterns(schema: Schema) -> Iterator[Any]:
+    named = schema.get("patternProperties")
+    yield from (schema.get("pattern"), *(named if isinstance(named, dict) else ()))
+
+
+def _sendable(value: Any) -> Any:
     """The value with integers that no encoder takes as floats."""
-    if isinstance(value, list) and depth < MAX_DEPTH:
-        return [_sendable(each, depth + 1) for each in value]
-    if isinstance(value, dict) and depth < MAX_DEPTH:
-        return {key: _sendable(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_sendable(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _sendable(each) for key, each in value.items()}
     if isinstance(value, int) and value not in INTEGERS:
         largest = sys.float_info.max
         return float(value) if -largest <= value <= largest else largest if value > 0 else -largest
@@ -413,20 +427,20 @@ def _without(schema: Any, lost: dict[int, set[str]]) -> Any:
 
 
 def _refusals(schema: Any) -> Iterator[str]:
-    root = schema if isinstance(schema, dict) else {}
+    root = schema if _is_usable(schema) else {}
     if root.get("type") != "object":
         yield '$: the type has to be "object"; many clients refuse all tools of the server otherwise'
     for key in ("allOf", "anyOf", "oneOf", "not", "enum"):
         if key in root:
             yield f"$.{key}: model APIs refuse it at the root; say it inside a property or in the description"
     for name in _named(root):
-        if not (isinstance(name, str) and _KEY.fullmatch(name)):
-            where = path_text(("properties", str(name)))
+        if not _KEY.fullmatch(name):
+            where = path_text(("properties", name))
             yield f"{where}: Claude drops the tool; name it with 1 to 64 of A-Z a-z 0-9 _ . -"
-    waiting: list[tuple[Path, Any]] = [((), schema)]
+    waiting: list[tuple[Path, Any]] = [((), root)]
     for path, each in waiting:  # grows while it is gone through
         yield from (f"{path_text(path)}: {text}" for text in _inner_refusals(path, each))
-        waiting += (((*path, *step), child) for step, child in children(each) if len(waiting) < MAX_SEEN)
+        waiting += (((*path, *step), child) for step, child in children(each))
 
 
 def _inner_refusals(path: Path, schema: Any) -> Iterator[str]:
@@ -436,6 +450,5 @@ def _inner_refusals(path: Path, schema: Any) -> Iterator[str]:
         return
     if isinstance(schema.get("items"), list):
         yield "Codex drops the tool for a list of items; give one schema for all of them"
-    named = schema.get("patternProperties")
-    if not all(map(_is_regex, (schema.get("pattern"), *(named if isinstance(named, dict) else ())))):
+    if not all(map(_is_regex, _patterns(schema))):
         yield "JavaScript can't compile the regular expression; clients refuse all tools for one in an outputSchema"

@@ -33,9 +33,8 @@ Path: TypeAlias = tuple[str | int, ...]
 MAX_DEPTH: Final = 64  # levels of JSON: a check takes up to 14 frames a level, and Python has 1000
 MAX_VALUES: Final = 50_000  # JSON values in a schema, a shared part counted wherever it stands (YAML aliases)
 MAX_SUBSCHEMAS: Final = 5_000  # checking one against the 2020-12 meta-schema takes about 0.2 ms
-MAX_PLAIN: Final = 2_000  # subschemas in a plain schema: `is_plain` runs on the daemon's loop
-MAX_PLAIN_WIDTH: Final = 8  # subschemas that one value meets, 5 µs each: 64 KiB hold 32,000 values
-MAX_PLAIN_LIST: Final = 1_000  # members of `enum` or `required`: gone through for each value
+MAX_PLAIN: Final = 2_000  # subschemas in a plain schema, 5 µs each: checks and `is_plain` block the daemon
+MAX_PLAIN_REPEATED: Final = 8  # of them for one value of an array or map: 64 KiB hold 32,000 such values
 MAX_MESSAGE: Final = 240  # characters of a message: it is read in a status line
 MAX_SHOWN: Final = 80  # characters of a value in a message
 MAX_PATH: Final = 160  # characters of a path in a message
@@ -61,6 +60,7 @@ _HELD: Final = _words(
 )
 _NAMED: Final = _words("$defs definitions dependencies dependentSchemas patternProperties properties")
 _IN_PLACE: Final = _words("allOf anyOf dependencies dependentSchemas else extends if not oneOf then type")
+_EACH: Final = _words("additionalItems additionalProperties contains items propertyNames")
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _NULL_IS_A_VALUE: Final = ("const", "default")
 
@@ -162,7 +162,7 @@ def shown(value: Any, limit: int) -> str:
 def check_schema(schema: Any) -> str | None:
     """What is wrong with a schema, after the path of where, or None; for a worker (D1)."""
     try:
-        return _json_fault(schema) or _schema_fault(cleaned(schema))
+        return json_fault(schema) or _schema_fault(cleaned(schema))
     except RecursionError:
         return "$: nested too deep to be checked"
     except BROKEN as error:
@@ -186,21 +186,38 @@ def check_output_schema(schema: Any) -> str | None:
     return f"$: an outputSchema has to be a mapping, not {shown(schema, MAX_SHOWN)}"
 
 
+def json_fault(schema: Any, levels: int = MAX_DEPTH) -> str | None:
+    """What makes a value other than JSON, or too big to be looked into; runs nothing."""
+    waiting: list[tuple[Path, Any]] = [((), schema)]
+    for count, (path, value) in enumerate(waiting):  # grows while it is gone through
+        if len(path) > levels:
+            return f"{path_text(path)}: nested deeper than {levels} levels"
+        if count > MAX_VALUES:
+            return f"$: more than {MAX_VALUES} values in one schema"
+        if fault := _value_fault(value):
+            return f"{path_text(path)}: {fault}"
+        if isinstance(value, dict | list):
+            members = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += [((*path, step), each) for step, each in members]
+    return None
+
+
 def is_plain(schema: Any) -> bool:
     """Whether checking a small value against the schema runs nothing that its author can make slow (D1)."""
-    waiting = [(schema, 1, 0)]
-    count = 0
+    waiting = [(schema, 1, False)]
+    total = 0
     while waiting:
-        root, width, depth = waiting.pop()
+        root, width, repeats = waiting.pop()
         here = _applied(root)
-        count += len(here)
-        width *= len(here)
-        if count > MAX_PLAIN or width > MAX_PLAIN_WIDTH or depth > MAX_DEPTH:
-            return False
         if not all(map(_is_plain_here, here)):
             return False
+        width *= len(here)
+        burden = width + sum(map(_list_members, here)) // 4
+        total += burden
+        if total > MAX_PLAIN or (repeats and burden > MAX_PLAIN_REPEATED):
+            return False
         inner = [(path[0], child) for each in here for path, child in children(each)]
-        waiting += [(child, width, depth + 1) for key, child in inner if key not in _IN_PLACE]
+        waiting += [(child, width, repeats or key in _EACH) for key, child in inner if key not in _IN_PLACE]
     return True
 
 
@@ -224,22 +241,6 @@ def _target(resolver: Any, reference: Any) -> Any:
     except BROKEN:
         return None
     return found if isinstance(found.contents, dict | bool) else None
-
-
-def _json_fault(schema: Any) -> str | None:
-    """What makes a value other than JSON, or too big to be looked into."""
-    waiting: list[tuple[Path, Any]] = [((), schema)]
-    for count, (path, value) in enumerate(waiting):  # grows while it is gone through
-        if len(path) > MAX_DEPTH:
-            return f"{path_text(path)}: nested deeper than {MAX_DEPTH} levels"
-        if count > MAX_VALUES:
-            return f"$: more than {MAX_VALUES} values in one schema"
-        if fault := _value_fault(value):
-            return f"{path_text(path)}: {fault}"
-        if isinstance(value, dict | list):
-            members = value.items() if isinstance(value, dict) else enumerate(value)
-            waiting += [((*path, step), each) for step, each in members]
-    return None
 
 
 def _value_fault(value: Any) -> str | None:
@@ -335,7 +336,7 @@ def _applied(schema: Any) -> list[Any]:
     """The schema and what it applies to the very same value, as far as that is of interest."""
     found = [schema]
     for each in found:  # grows while it is gone through
-        if len(found) <= MAX_PLAIN_WIDTH and isinstance(each, dict):
+        if len(found) <= MAX_PLAIN and isinstance(each, dict):
             found += [child for path, child in children(each) if path[0] in _IN_PLACE - {"type"}]
     return found
 
@@ -351,8 +352,14 @@ def _is_plain_keyword(key: Any, value: Any) -> bool:
         return False
     if key in _PLAIN_LEAVES:
         members = value if isinstance(value, list) else [value]
-        return len(members) <= MAX_PLAIN_LIST and not any(isinstance(each, dict | list) for each in members)
+        return not any(isinstance(each, dict | list) for each in members)
     if key == "$schema":
         return isinstance(value, str) and value.rstrip("#") in _DIALECTS
     # Keywords that no dialect evaluates are titles, examples, an author's own.
     return isinstance(value, dict) if key in _NAMED else key in _HELD or key not in _EVALUATED
+
+
+def _list_members(schema: Any) -> int:
+    """What is gone through in `enum`, `required` and `type`: a member takes a tenth to a half of a subschema."""
+    keys = _PLAIN_LEAVES & schema.keys() if isinstance(schema, dict) else ()
+    return sum(len(schema[key]) for key in keys if isinstance(schema[key], list))

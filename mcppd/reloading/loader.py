@@ -211,7 +211,9 @@ def _load(directory: str, entry: Entry, joined: Iterable[str]) -> Loaded:
         for pattern in entry.watch
         for path in sorted(glob.glob(pattern, recursive=True))
     }
-    young = is_young(stamps.values())
+    # editors that move the old file away before they write the new one leave a moment without any
+    is_whole = os.path.join(directory, ENTRY) in files and os.path.join(directory, MANIFEST) in files
+    young = is_young(stamps.values() if is_whole else (*stamps.values(), *places.values()))
     return Loaded(directory, entry, stamps, places, files, data, None, fault, young)
 
 

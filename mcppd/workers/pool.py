@@ -39,6 +39,18 @@ SPAWN_TRIES: Final = 3
 """A spawner that dies takes the workers that were being made with it; whoever asked asks again."""
 
 
+SEVERITIES: Final = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "notice": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "critical": logging.CRITICAL,
+    "alert": logging.CRITICAL,
+    "emergency": logging.CRITICAL,
+}
+"""MCP's levels of log messages (RFC 5424) as Python's."""
+
 CHECKING: Final = Settings(workers=2)
 """How the checking workers are run: two, so that one hostile value doesn't stop everybody's."""
 
@@ -69,6 +81,11 @@ class WorkerPool:
         self._watch = Watch(self._joined, _log)
         self.checks = CheckingTools(self._run_check)
         self.listener: Listener | None = None
+
+    @property
+    def spawner_pid(self) -> int | None:
+        """The process id of the spawner, None while there is none."""
+        return self._spawner.pid
 
     # calls
 
@@ -309,5 +326,10 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _log(generation: Generation, said: Mapping[str, Any]) -> None:
-    logger.info("module %s: %s: %s", generation.module, said.get("level"), said.get("data"))
+def _log(generation: Generation, said: Mapping[str, Any], environment: Mapping[str, str]) -> None:
+    """Log what a tool says with context["log"], from the level on that its agent asked for (CONTRACT)."""
+    level = SEVERITIES.get(str(said.get("level")).lower(), logging.INFO)
+    wanted = SEVERITIES.get(environment.get("MCPP_LOG_LEVEL", "").lower(), logger.getEffectiveLevel())
+    if level >= wanted:
+        text = f"module {generation.module}: {said.get('data')}"
+        logger.handle(logger.makeRecord(logger.name, level, "", 0, text, (), None))

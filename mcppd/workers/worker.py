@@ -68,7 +68,7 @@ class Watch:
     """Who hears what a worker says besides its answers."""
 
     joined: Callable[[Generation], None]
-    log: Callable[[Generation, Mapping[str, Any]], None]
+    log: Callable[[Generation, Mapping[str, Any], Mapping[str, str]], None]  # with the call's environment
 
 
 class Worker:
@@ -78,7 +78,7 @@ class Worker:
         self.generation = generation
         self.state = State.IDLE
         self.last_session = ""
-        self.has_environment: object = None  # the environment that its last call was given
+        self.environment: Mapping[str, str] = {}  # what its last call was given
         self.is_imported = False
         self.idle_since = 0.0
         self.number = 0
@@ -114,12 +114,14 @@ class Worker:
         self.is_imported = run and fault is None
         return fault, answer.header.get("warning")
 
-    async def call(self, request: dict[str, Any], environment: object, progress: Progress | None) -> Answer:
+    async def call(
+        self, request: dict[str, Any], environment: Mapping[str, str], progress: Progress | None
+    ) -> Answer:
         """Run one call; `request` is the call frame without its id. Raises WorkerEndedError."""
         self._call = next(_CALLS)
         self._progress = progress
-        same = environment is self.has_environment
-        self.has_environment = environment
+        same = environment is self.environment
+        self.environment = environment
         try:
             return await self._ask(
                 request | {"op": "call", "id": self._call, "env": None if same else environment}
@@ -189,7 +191,7 @@ class Worker:
                 self.generation.join(_split(header["files"], frame[1]))
                 self._watch.joined(self.generation)
             case "log":
-                self._watch.log(self.generation, header)
+                self._watch.log(self.generation, header, self.environment)
             case _:
                 pass  # of a call that is over; nobody waits for it
 

@@ -60,6 +60,7 @@ def test_a_line_over_the_limit_is_reported_at_once_and_once() -> None:
     framing = LineFraming(limit=4)
     assert framing.feed(b"123") == []
     assert framing.feed(b"456") == [Overlong(6, 4)]
+    assert not framing._held
     assert framing.feed(b"7890") == []
     assert framing.pending
     assert framing.feed(b"..\nnext\n") == [b"next"]

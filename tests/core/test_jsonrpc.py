@@ -59,6 +59,9 @@ def test_the_four_kinds_of_messages_are_told_apart() -> None:
     assert decode(line(id="x", result={"a": 1})) == Response("x", {"a": 1}, None)
     assert decode(line(id="x", error={"code": 1})) == Response("x", None, {"code": 1})
     assert decode(line(id=None, error={"code": 1})) == Response(None, None, {"code": 1})
+    assert decode(line(id=True, result={})) == Response(None, {}, None)
+    assert decode(line(id=1, method="m", result={})) == Request(1, "m", {})
+    assert decode(line(method="m", error={})) == Notification("m", {})
 
 
 @pytest.mark.parametrize("noise", [b"", b"\r", b"  \t\r", b"\xef\xbb\xbf", b"\xef\xbb\xbf\r"])
