@@ -53,6 +53,7 @@ class Places:
     """Where everything of one daemon is."""
 
     registry: str  # the file
+    preferred: str | None  # the person's own, where there is none yet and the bundled one is served
     is_default: bool
     sockets: places.SocketPaths
     state: str
@@ -92,7 +93,9 @@ def find_places(config: str | None, socket: str | None, environ: Mapping[str, st
     registry = named or str(bundled_registry())
     sockets = places.socket_paths(socket, "" if is_default else registry, environ, os.getuid())
     cache = environ.get("XDG_CACHE_HOME") or str(Path(places.home_directory(environ), ".cache"))
-    return Places(registry, is_default, sockets, places.state_directory(environ), str(Path(cache, "mcppd")))
+    preferred = None if named else places.default_registry(environ)
+    state = places.state_directory(environ)
+    return Places(registry, preferred, is_default, sockets, state, str(Path(cache, "mcppd")))
 
 
 class Daemon:
@@ -136,7 +139,7 @@ class Daemon:
         self.pool = WorkerPool(spawner, str(Path(found.state, "modules")), self._environment, tasks)
         verdicts = Verdicts(str(Path(found.cache, "schemas.json")), self.pool.checks.check_schemas)
         kept = KeptManifests(str(Path(found.state, "manifests")))
-        loader = Loader(found.registry, self._environment)
+        loader = Loader(found.registry, self._environment, found.preferred)
         self.reloader = Reloader(loader, self.pool, verdicts, kept, tasks)
         self.pool.listener = self.reloader
         info = ServerInfo("mcppd", mcppd.__version__, "mcppd", INSTRUCTIONS)
@@ -167,7 +170,7 @@ class Daemon:
             listed,
             len(catalog.modules),
             self.places.sockets.mcp,
-            self.places.registry,
+            self.reloader.registry,
             os.getpid(),
             (time.monotonic() - self.started) * 1000,
         )
@@ -191,7 +194,7 @@ class Daemon:
         head = {
             "pid": os.getpid(),
             "version": mcppd.__version__,
-            "registry": self.places.registry,
+            "registry": self.reloader.registry,
             "registry_fault": str(fault) if fault else None,
             "socket": self.places.sockets.mcp,
             "control": self.places.sockets.control,

@@ -28,8 +28,8 @@ def set_up(path: str | None, level: str | None) -> None:
             path, maxBytes=CAP, backupCount=1, encoding="utf-8", errors="backslashreplace"
         )
     # what no line of ours shows needn't be found out for each call (logging, "Optimization")
-    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = logging.logAsyncioTasks = False
-    logging._srcfile = None  # type: ignore[attr-defined]  # noqa: SLF001 - the documented switch for the caller's place
+    for switch in ("logThreads", "logProcesses", "logMultiprocessing", "logAsyncioTasks", "_srcfile"):
+        setattr(logging, switch, None)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname).1s %(message)s", "%H:%M:%S"))
     root = logging.getLogger("mcppd")
     root.handlers[:] = [handler]

@@ -83,10 +83,11 @@ class Scan:
 class Loader:
     """Reads one registry and its modules."""
 
-    def __init__(self, path: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, path: str, environ: Mapping[str, str], preferred: str | None = None) -> None:
+        """`preferred` is read instead of `path` as soon as it is there: the person's own over the bundled one."""
         self.path = path
+        self._preferred = preferred
         self._environ = environ
-        self._directory = environ.get("MCPP_BASE_DIR") or os.path.dirname(path)
 
     def scan(self, before: Scan, joined: Mapping[str, frozenset[str]]) -> Scan:
         """Read what is new since `before`; `joined` are the files outside a module's directory that it imported."""
@@ -107,18 +108,26 @@ class Loader:
 
     def _registry(self, before: Scan) -> tuple[Registry | None, Fault | None, dict[str, Stamp]]:
         """The registry; the former one with the fault where it can't be read now."""
-        seen = stamp(self.path)
-        if before.registry is not None and before.stamps == {self.path: seen} and not before.is_young:
-            return before.registry, before.fault, {self.path: seen}
+        seen = self._stamps()
+        if before.registry is not None and before.stamps == seen and not before.is_young:
+            return before.registry, before.fault, seen
+        directory = self._environ.get("MCPP_BASE_DIR") or os.path.dirname(self.path)
         try:
             document = read_yaml(_read(self.path), self.path)
             home = os.path.expanduser("~")
-            registry = parse_registry(document, directory=self._directory, environ=self._environ, home=home)
+            registry = parse_registry(document, directory=directory, environ=self._environ, home=home)
         except OSError as error:
-            return before.registry, Fault(f"can't be read: {error.strerror}", self.path), {self.path: seen}
+            return before.registry, Fault(f"can't be read: {error.strerror}", self.path), seen
         except FaultError as error:
-            return before.registry, error.fault, {self.path: seen}
-        return _with_common_options(registry), None, {self.path: seen}
+            return before.registry, error.fault, seen
+        return _with_common_options(registry), None, seen
+
+    def _stamps(self) -> dict[str, Stamp]:
+        """The stamps that tell whether the registry has changed; the preferred one takes over here."""
+        if self._preferred is not None and stamp(self._preferred) is not None:
+            self.path, self._preferred = self._preferred, None
+        paths = [self.path] if self._preferred is None else [self.path, self._preferred]
+        return {path: stamp(path) for path in paths}
 
     def _directories(self, entry: Entry, places: dict[str, Stamp], warnings: list[Fault]) -> Iterator[str]:
         """The module directories an entry names; looked-into directories are noted in `places`."""

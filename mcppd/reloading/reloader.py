@@ -100,6 +100,11 @@ class Reloader:
         return f"{report.at} {report}" if report is not None else None
 
     @property
+    def registry(self) -> str:
+        """The file that the registry is read from."""
+        return self._loader.path
+
+    @property
     def registry_fault(self) -> Fault | None:
         """What is wrong with the registry as it lies on the disk."""
         return self._scan.fault
@@ -215,9 +220,8 @@ class Reloader:
     def _propose(self, slot: Slot, loaded: Loaded, offers: tuple[Offer, ...]) -> None:
         """Let a new version be prepared; serve it right away where nothing else is there to serve."""
         if loaded.fault is not None:
-            if (
-                not loaded.is_young
-            ):  # else it may be half written; the pass that comes when it is older decides
+            # a young one may be half written: the pass that comes when it is older decides
+            if not loaded.is_young:
                 self._break(slot, loaded, loaded.fault, offers)
             return
         module = module_of(loaded, loaded.generation(slot.next_number()), offers)
@@ -358,8 +362,10 @@ class Reloader:
 
     def _watch(self) -> None:
         """Watch every directory in which a change may matter; note every path that does."""
-        known = {*self._scan.stamps, *self._scan.places, *stamps.links_on(self._loader.path)}
-        wanted = {os.path.dirname(self._loader.path), *known - self._scan.stamps.keys()}
+        registry = self._scan.stamps
+        links = {link for path in registry for link in stamps.links_on(path)}
+        wanted = {*map(os.path.dirname, registry), *self._scan.places, *links}
+        known = {*registry, *wanted}
         for loaded in self._scan.modules:
             known.update(loaded.stamps, loaded.places)
             wanted.update(
