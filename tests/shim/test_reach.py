@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.shim.flows import fill
+from tests.shim.world import PLAIN, Host, World, eventually
+
+AS_ROOT = os.getuid() == 0
+NOBODY = 65534
+# A sandbox as agents have them: the system call number argv[1] fails with EPERM from here on (seccomp(2)).
+CONFINED = """
+import ctypes, os, struct, sys
+program = b"".join(struct.pack("HBBI", *step) for step in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, int(sys.argv[1])), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)))
+steps = ctypes.create_string_buffer(program)
+filter = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(steps)))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, filter, 0, 0) == 0, os.strerror(ctypes.get_errno())
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+CALLS = {"x86_64": {"socket": 41, "connect": 42}, "aarch64": {"socket": 198, "connect": 203}}
+
+
+def assert_refused(host: Host, world: World, *words: str) -> None:
+    """One line, status 1, and nothing was started or taken away."""
+    assert host.wait() == 1
+    assert host.stdout.read() == b""
+    said = host.stderr()
+    assert said.count("\n") == 1
+    for word in words:
+        assert word in said
+    assert not world.log.exists()
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o701])
+def test_a_runtime_directory_that_others_can_enter_is_refused(mode: int, world: World) -> None:
+    world.listen()
+    (world.runtime / "mcppd").chmod(mode)
+    host = world.start(form=world.plant(""))
+    assert_refused(host, world, f"{world.runtime}/mcppd", f"{mode:04o}", "chmod 700")
+
+
+def test_a_runtime_directory_that_is_a_link_is_refused(world: World) -> None:
+    (world.runtime / "mcppd").rename(world.base / "moved")
+    (world.runtime / "mcppd").symlink_to(world.base / "moved")
+    world.listen()
+    assert_refused(world.start(form=world.plant("")), world, f"{world.runtime}/mcppd", "link")
+
+
+def test_the_directory_of_another_registry_is_checked_too(world: World) -> None:
+    form = world.plant("")
+    arguments = ("--config", "/some/tools.yaml")
+    (world.runtime / "mcppd").chmod(0o755)
+    assert_refused(world.start(*arguments, form=form), world, f"{world.runtime}/mcppd has mode")
+
+
+def test_the_directory_of_a_named_socket_is_checked(world: World) -> None:
+    open_directory = world.base / "open"
+    open_directory.mkdir()
+    open_directory.chmod(0o755)
+    world.listen(f"{open_directory}/own.sock")
+    host = world.start("--socket", f"{open_directory}/own.sock", form=world.plant(""))
+    assert_refused(host, world, str(open_directory))
+
+
+def test_a_way_that_leads_through_a_file_is_refused_by_name(world: World) -> None:
+    (world.base / "file").write_text("")
+    host = world.start("--socket", f"{world.base}/file/run/own.sock", form=world.plant(""))
+    assert_refused(host, world, f"{world.base}/file/run")
+
+
+@pytest.mark.skipif(not AS_ROOT, reason="optional: only root can listen as another user")
+def test_a_socket_that_another_user_serves_is_refused(world: World) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(world.socket_path)
+        os.seteuid(NOBODY)
+        try:
+            listener.listen()  # the moment whose user SO_PEERCRED tells
+        finally:
+            os.seteuid(0)
+        host = world.start(form=world.plant(""))
+        assert_refused(host, world, str(NOBODY))
+
+
+@pytest.mark.skipif(
+    AS_ROOT and shutil.which("setpriv") is None, reason="optional: root needs setpriv to be as weak as others"
+)
+def test_a_socket_that_may_not_be_used_is_a_sandbox_and_not_a_dead_daemon(world: World) -> None:
+    world.listen()
+    Path(world.socket_path).chmod(0)
+    weak = ("setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "--") if AS_ROOT else ()
+    host = world.start(form=(*weak, *world.plant("")))
+    assert_refused(host, world, "sandbox", world.socket_path, "Errno 13")
+    assert Path(world.socket_path).is_socket()
+
+
+@pytest.mark.skipif(
+    os.uname().machine not in CALLS, reason="optional: system call numbers of x86_64, aarch64"
+)
+@pytest.mark.parametrize("call", ["socket", "connect"])
+@pytest.mark.parametrize("daemon", ["running", "absent"])
+def test_a_system_call_that_is_forbidden_is_a_sandbox_and_not_a_dead_daemon(
+    daemon: str, call: str, world: World
+) -> None:
+    if daemon == "running":
+        world.listen()
+    number = str(CALLS[os.uname().machine][call])
+    host = world.start(form=(sys.executable, "-c", CONFINED, number, *world.plant("")))
+    assert_refused(host, world, "sandbox", world.socket_path, "Errno 1]")
+    assert Path(world.socket_path).is_socket() is (daemon == "running")
+
+
+def test_a_daemon_that_is_behind_with_accepting_is_waited_for_and_not_doubled(world: World) -> None:
+    listener = world.listen(backlog=0)
+    with socket.socket(socket.AF_UNIX) as first:
+        first.connect(world.socket_path)  # fills the backlog
+        host = world.start(form=world.plant(""))
+        before = waits(host.pid)
+        eventually(lambda: waits(host.pid) > before + 10, "the shim waits between its attempts")
+        listener.accept()
+        listener.accept().read_hello()
+    assert not world.log.exists()
+
+
+def waits(pid: int) -> int:
+    """How often a process has given up the processor to wait."""
+    (line,) = [
+        line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if "voluntary" in line[:9]
+    ]
+    return int(line.split()[1])
+
+
+def test_a_daemon_that_does_not_come_is_told_with_path_errno_and_the_end_of_its_log(world: World) -> None:
+    world.log.parent.mkdir()
+    world.log.write_text("a fault of yesterday\n")
+    daemon = "import sys; sys.exit('/x/tools.yaml:3: not a mapping')"
+    host = world.start(form=world.plant(daemon, START_SECONDS=0.5))
+    assert host.wait() == 1
+    said = host.stderr()
+    assert said.count("\n") == 1
+    for part in (world.socket_path, "[Errno 2]", str(world.log), "/x/tools.yaml:3: not a mapping"):
+        assert part in said
+    assert "yesterday" not in said
+
+
+def test_a_daemon_that_says_too_much_before_it_dies_is_cut_short(world: World) -> None:
+    daemon = "import sys; sys.exit(('x' * 500_000) + '\\x1b[31m\\xff the cause')"
+    host = world.start(form=world.plant(daemon, START_SECONDS=0.5))
+    assert host.wait() == 1
+    said = host.stderr()
+    assert "the cause" in said
+    assert "\x1b" not in said
+
+
+def test_a_refused_connection_that_stays_refused_is_told_with_its_errno(world: World) -> None:
+    world.listen().close()
+    host = world.start(form=world.plant("", START_SECONDS=0.3))
+    assert host.wait() == 1
+    assert "[Errno 111]" in host.stderr()
+
+
+def test_a_stderr_that_nobody_drains_holds_nobody_up(world: World) -> None:
+    reader, writer = os.pipe()
+    fill(writer)
+    os.set_blocking(writer, True)
+    code = "import os, sys; os.dup2(int(sys.argv[1]), 2); os.execv(sys.argv[2], sys.argv[2:])"
+    host = world.start("--wrong", form=(sys.executable, "-c", code, str(writer), *PLAIN), pass_fds=(writer,))
+    assert host.wait() == 2
+    os.close(reader)
+    os.close(writer)
