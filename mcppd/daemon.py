@@ -12,7 +12,6 @@ import signal
 import sys
 import time
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +19,6 @@ from mcppd_shim import places
 
 import mcppd
 from mcppd import logs
-from mcppd.bundled import registry_path as bundled_registry
 from mcppd.core.calls import base_environment
 from mcppd.core.catalog import Catalog
 from mcppd.core.effects import ServerInfo
@@ -32,6 +30,7 @@ from mcppd.reloading.verdicts import Verdicts
 from mcppd.serving.answers import Answers
 from mcppd.serving.control import accept_control
 from mcppd.serving.server import AgentServer
+from mcppd.starting import Claim, Places
 from mcppd.status import module_list, status_of
 from mcppd.transport import unix
 from mcppd.workers.pool import WorkerPool
@@ -48,54 +47,23 @@ INSTRUCTIONS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where everything of one daemon is."""
-
-    registry: str  # the file
-    preferred: str | None  # the person's own, where there is none yet and the bundled one is served
-    is_default: bool
-    sockets: places.SocketPaths
-    state: str
-    cache: str
-
-
-def run(config: str | None, socket: str | None, *, background: bool = False) -> int:
+def run(claimed: Claim, *, background: bool = False) -> int:
     """Serve until told to stop; the exit status. Errors are told in one line on stderr."""
-    if sys.platform != "linux":
-        _tell("mcppd: it runs on Linux only (WSL2 is Linux too): it needs its sockets and process control")
-        return 1
+    found = claimed.places
+    logs.set_up(places.daemon_log(os.environ) if background else None, os.environ.get("MCPP_LOG_LEVEL"))
+    _raise_descriptor_limit()
+    if not background:
+        text = agent_configuration(claimed)
+        _tell(f"To use it from an agent, put this into its MCP configuration:\n{text}")
+    status = 0
     try:
-        found = find_places(config, socket, os.environ)
-        places.check_directories(found.sockets, os.getuid(), make=True)
-        lock = unix.hold_lock(found.sockets.lock)
-    except unix.AlreadyRunningError as error:
-        if not background:  # a lost race between two starters is no failure, only a second `serve` is
-            _tell(f"mcppd: {error}: `mcppd status` shows it, `mcppd stop` ends it")
-        return 0 if background else 1
-    except OSError as error:
-        _tell(f"mcppd: {error}")
-        return 1
-    try:
-        logs.set_up(places.daemon_log(os.environ) if background else None, os.environ.get("MCPP_LOG_LEVEL"))
-        _raise_descriptor_limit()
-        if not background:
-            text = agent_configuration(found, config, socket)
-            _tell(f"To use it from an agent, put this into its MCP configuration:\n{text}")
-        return _run(Daemon(found, dict(os.environ)))
-    finally:
-        os.close(lock)
-
-
-def find_places(config: str | None, socket: str | None, environ: Mapping[str, str]) -> Places:
-    """Where the registry, the sockets and the files of a daemon are (D11, D12). Raises OSError."""
-    named, is_default = places.registry_path(config, environ)
-    registry = named or str(bundled_registry())
-    sockets = places.socket_paths(socket, "" if is_default else registry, environ, os.getuid())
-    cache = environ.get("XDG_CACHE_HOME") or str(Path(places.home_directory(environ), ".cache"))
-    preferred = None if named else places.default_registry(environ)
-    state = places.state_directory(environ)
-    return Places(registry, preferred, is_default, sockets, state, str(Path(cache, "mcppd")))
+        _run_loop(Daemon(found, dict(os.environ)).serve())
+    except* (OSError, McppdError) as group:
+        logger.error("mcppd ends: %s", group.exceptions[0])  # noqa: TRY400 - one line, for a person
+        status = 1
+    else:
+        logger.info("mcppd has stopped")
+    return status
 
 
 class Daemon:
@@ -115,11 +83,11 @@ class Daemon:
             self._build(tasks)
             loops: list[asyncio.Task[None]] = []
             try:
-                await self.reloader.start()
                 servers = [
                     await unix.serve(mcp, self.agents.accept),
                     await unix.serve(control, lambda: accept_control(self._methods(), tasks.create_task)),
                 ]
+                await self.reloader.start()
                 loops = [tasks.create_task(self.reloader.run()), tasks.create_task(self.reloader.follow())]
                 self._say_started()
                 await self._stopping.wait()
@@ -223,28 +191,16 @@ class Daemon:
         return {}
 
 
-def agent_configuration(found: Places, config: str | None, socket: str | None) -> str:
+def agent_configuration(claimed: Claim) -> str:
     """What to paste into an agent's configuration: the shim started in the fastest way."""
     shim = str(Path(places.__file__).with_name("__main__.py"))
     arguments = ["-I", "-S", shim]
-    if config is not None or not found.is_default:
-        arguments += ["--config", found.registry]
-    if socket is not None:
-        arguments += ["--socket", found.sockets.mcp]
+    if not claimed.places.is_default:
+        arguments += ["--config", claimed.places.registry]
+    if claimed.named_socket is not None:
+        arguments += ["--socket", claimed.places.sockets.mcp]
     server = {"command": sys.executable, "args": arguments}
     return json.dumps({"mcpServers": {"mcppd": server}}, indent=2)
-
-
-def _run(daemon: Daemon) -> int:
-    status = 0
-    try:
-        _run_loop(daemon.serve())
-    except* (OSError, McppdError) as group:
-        logger.error("mcppd ends: %s", group.exceptions[0])  # noqa: TRY400 - one line, for a person
-        status = 1
-    else:
-        logger.info("mcppd has stopped")
-    return status
 
 
 def _tell(text: str) -> None:

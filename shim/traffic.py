@@ -41,6 +41,7 @@ class Traffic:
         "_last",
         "_parent",
         "_poll",
+        "_stdout",
         "_up",
         "_write_bytes",
         "daemon_ended",
@@ -58,6 +59,8 @@ class Traffic:
         self._last = b"\n"
         self._parent = parent
         self._poll = poll()
+        self._stdout = poll()
+        self._stdout.register(STDOUT, POLLOUT)
         self._interest: dict[int, int] = {}
         self._write_bytes = READ_BYTES if S_ISREG(posix.fstat(STDOUT).st_mode) else WRITE_BYTES
         self.sendable = True
@@ -125,7 +128,10 @@ class Traffic:
             data = b""  # a terminal that hung up, a descriptor that can't be read: nothing will ever come
         if data:
             self._last = data[-1:]
+            is_first = not self._up
             self._queue(data)
+            if is_first and self.sendable:
+                self._send()  # it mostly takes it, which saves a poll
         else:
             self.host_ended = True
             self._queue(END_LINE if self._last == b"\n" else b"\n" + END_LINE)
@@ -162,10 +168,13 @@ class Traffic:
             return
         except OSError:
             data = b""  # reset: it closed before it had read everything
-        if data:
-            self._down += data
-        else:
+        if not data:
             self.daemon_ended = True
+            return
+        is_first = not self._down
+        self._down += data
+        for descriptor, events in self._stdout.poll(0) if is_first else ():
+            self._serve(descriptor, events)  # it mostly takes it, which saves a turn of the loop
 
     def _write_host(self) -> None:
         try:

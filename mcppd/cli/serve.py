@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from mcppd.cli.daemons import daemon_options
+from mcppd.cli.errors import CommandError
 
 
 @click.command("serve")
@@ -24,6 +27,16 @@ def command(*, config: str | None, socket: str | None, background: bool) -> int:
     The registry is --config, else $MCPP_BASE_DIR/tools.yaml, else mcppd/tools.yaml in the
     configuration directory (~/.config), else the bundled one.
     """
+    from mcppd.starting import AlreadyRunningError, StartError, claim
+
+    try:
+        claimed = claim(config, socket, os.environ)
+    except AlreadyRunningError as error:
+        if background:  # a lost race between two starters is no failure
+            return 0
+        raise CommandError(str(error), status=1) from None
+    except StartError as error:
+        raise CommandError(str(error), status=1) from None
     from mcppd.daemon import run
 
-    return run(config, socket, background=background)
+    return run(claimed, background=background)

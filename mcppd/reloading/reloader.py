@@ -50,7 +50,7 @@ class Reloader:
         self._verdicts = verdicts
         self._kept = kept
         self._tasks = tasks
-        self._scan = Scan()
+        self._scan = Scan(is_young=True)  # unsettled until the first pass is through
         self._slots: dict[str, Slot] = {}
         self._joined: dict[str, frozenset[str]] = {}
         self._removed: dict[str, str] = {}
@@ -139,6 +139,7 @@ class Reloader:
         await self._pass()
         if self._scan.registry is None and self._scan.fault is not None:
             raise FaultError(self._scan.fault)
+        self._tell_passed()
 
     async def run(self) -> None:
         """Make passes for ever, as they are wanted."""
@@ -152,8 +153,11 @@ class Reloader:
             except Exception:
                 logger.exception("a reload failed; what was served goes on")
             self._completed = answered
-            passed, self._passed = self._passed, asyncio.Event()
-            passed.set()
+            self._tell_passed()
+
+    def _tell_passed(self) -> None:
+        passed, self._passed = self._passed, asyncio.Event()
+        passed.set()
 
     async def follow(self) -> None:
         """Want a pass whenever the watcher sees something that matters."""

@@ -1,11 +1,10 @@
-"""Unix sockets: made private from the first instant, and the lock that makes a daemon the only one."""
+"""Unix sockets: made private from the first instant, served to their owner only."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import errno
-import fcntl
 import os
 import socket
 import stat
@@ -20,26 +19,6 @@ BACKLOG: Final = 1024
 """Connections that may wait to be accepted; a thousand agents may start in one second."""
 
 _CREDENTIALS: Final = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7), SO_PEERCRED)
-
-
-class AlreadyRunningError(McppdError):
-    """Another daemon holds the lock of this registry."""
-
-
-def hold_lock(path: str) -> int:
-    """Take the lock for the rest of this process's life; the descriptor that holds it.
-
-    Raises AlreadyRunningError if somebody else has it, OSError if the file can't be made.
-    """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        if error.errno in (errno.EAGAIN, errno.EACCES):
-            raise AlreadyRunningError(f"another daemon holds {path}") from None
-        raise
-    return descriptor
 
 
 def bind(path: str) -> socket.socket:

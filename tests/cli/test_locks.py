@@ -6,7 +6,7 @@ import fcntl
 from pathlib import Path
 
 from mcppd.cli.locks import is_locked
-from mcppd.transport.unix import hold_lock
+from mcppd.transport.lock import hold_lock
 
 
 def test_a_lock_is_seen_while_it_is_held_and_not_afterwards(tmp_path: Path) -> None:

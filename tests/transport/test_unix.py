@@ -16,6 +16,7 @@ from mcppd.core.errors import McppdError
 from mcppd.core.framing import LineFraming, Overlong
 from mcppd.transport import unix
 from mcppd.transport.link import Link
+from mcppd.transport.lock import AlreadyRunningError, hold_lock
 
 
 @pytest.fixture
@@ -55,10 +56,10 @@ def test_one_holder_of_a_lock_and_the_next_when_it_is_gone(tmp_path: Path) -> No
     ) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
-        with pytest.raises(unix.AlreadyRunningError):
-            unix.hold_lock(path)
+        with pytest.raises(AlreadyRunningError):
+            hold_lock(path)
         holder.kill()
-    os.close(unix.hold_lock(path))
+    os.close(hold_lock(path))
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user for a moment")
