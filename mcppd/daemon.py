@@ -52,12 +52,14 @@ def run(claimed: Claim, *, background: bool = False) -> int:
     found = claimed.places
     logs.set_up(places.daemon_log(os.environ) if background else None, os.environ.get("MCPP_LOG_LEVEL"))
     _raise_descriptor_limit()
-    if not background:
-        text = agent_configuration(claimed)
-        _tell(f"To use it from an agent, put this into its MCP configuration:\n{text}")
+    daemon = Daemon(found, dict(os.environ))
     status = 0
     try:
-        _run_loop(Daemon(found, dict(os.environ)).serve())
+        daemon.loader.check_registry()  # before anybody can connect, whose requests would be lost
+        if not background:
+            text = agent_configuration(claimed)
+            _tell(f"To use it from an agent, put this into its MCP configuration:\n{text}")
+        _run_loop(daemon.serve())
     except* (OSError, McppdError) as group:
         logger.error("mcppd ends: %s", group.exceptions[0])  # noqa: TRY400 - one line, for a person
         status = 1
@@ -72,6 +74,7 @@ class Daemon:
     def __init__(self, found: Places, environment: dict[str, str]) -> None:
         self.places = found
         self.registry = os.path.realpath(found.registry)
+        self.loader = Loader(found.registry, environment, found.preferred)
         self.started = time.monotonic()
         self._environment = environment
         self._stopping = asyncio.Event()
@@ -107,8 +110,7 @@ class Daemon:
         self.pool = WorkerPool(spawner, str(Path(found.state, "modules")), self._environment, tasks)
         verdicts = Verdicts(str(Path(found.cache, "schemas.json")), self.pool.checks.check_schemas)
         kept = KeptManifests(str(Path(found.state, "manifests")))
-        loader = Loader(found.registry, self._environment, found.preferred)
-        self.reloader = Reloader(loader, self.pool, verdicts, kept, tasks)
+        self.reloader = Reloader(self.loader, self.pool, verdicts, kept, tasks)
         self.pool.listener = self.reloader
         info = ServerInfo("mcppd", mcppd.__version__, "mcppd", INSTRUCTIONS)
         answers = Answers(self.reloader, self.pool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mcppd.core.builtin import CALL_TOOL_DEFINITION, HELP_DEFINITION
 from mcppd.core.catalog import Catalog, Module, Tool
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
@@ -30,7 +31,7 @@ def status_of(catalog: Catalog, count: CountWorkers) -> dict[str, Any]:
 
 
 def module_list(catalog: Catalog) -> list[dict[str, Any]]:
-    """Every listed tool."""
+    """Every listed tool, the built-in ones last."""
     return [
         {
             "name": tool.name,
@@ -40,6 +41,15 @@ def module_list(catalog: Catalog) -> list[dict[str, Any]]:
             "inputSchema": tool.offer.shown.get("inputSchema"),
         }
         for tool in catalog.listed
+    ] + [
+        {
+            "name": each["name"],
+            "full_name": each["name"],
+            "module": "mcppd",
+            "description": each["description"],
+            "inputSchema": each["inputSchema"],
+        }
+        for each in (HELP_DEFINITION, CALL_TOOL_DEFINITION)
     ]
 
 

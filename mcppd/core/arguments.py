@@ -17,14 +17,14 @@ from typing import Any, Final, TypeAlias
 
 from jsonschema.protocols import Validator
 
-from mcppd.core.schemas import BROKEN, Path, path_text, short, shown, validator_of
+from mcppd.core.schemas import BROKEN, Path, path_text, raised, short, shown, validator_of
 
 Error: TypeAlias = Any  # jsonschema's ValidationError, each field of which is Unset to a type checker
 Errors: TypeAlias = list[Error]
 # Which anyOf or oneOf is to be satisfied (its place in the value and in the schema), and by which branch.
 Goal: TypeAlias = tuple[tuple[Path, Path, Any], ...]
 
-MAX_VALIDATORS: Final = 256  # kept ready, about as many tools as are in use; making one takes 30 µs
+MAX_VALIDATORS: Final = 256  # kept ready, about as many tools as are in use; making one takes 15 µs
 MAX_ERRORS: Final = 10_000  # of one validation, 8 µs each; what is beyond is converted in the next round
 MAX_ROUNDS: Final = 64  # validations of one value: a round of conversions and each branch tried take one
 MIN_ROUNDS: Final = 5  # the same for the largest values: text inside text inside text
@@ -37,7 +37,7 @@ MAX_NAMES: Final = 10  # names of properties in a fault
 MAX_LINE: Final = 600  # characters of a fault
 MAX_NESTING: Final = 8  # forms within forms that are looked into for the nearest
 
-_validators: dict[int, tuple[Any, Validator]] = {}  # by identity; the schema beside it keeps its id taken
+_validators: dict[int, tuple[Any, Validator]] = {}  # by identity: the schema beside it keeps its id taken
 
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -80,7 +80,7 @@ def check_value(schema: Any, value: Any) -> list[str]:
 def _validator(schema: Any) -> Validator:
     """The validator of a schema, made once: schemas never change, so identity is enough."""
     known = _validators.get(id(schema))
-    if known is not None and known[0] is schema:
+    if known is not None:
         return known[1]
     made = validator_of({} if schema is None else schema)
     if len(_validators) >= MAX_VALIDATORS:
@@ -96,7 +96,7 @@ def _errors(validator: Validator, value: Any) -> Errors:
 def _unchecked(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "$: nested too deep to be checked"
-    return f"$: can't be checked against this schema ({short(repr(error), MAX_LIMIT)})"
+    return f"$: can't be checked against this schema ({raised(error)})"
 
 
 # --- conversions ---

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -16,6 +15,7 @@ from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
 from mcppd.core.jsonrpc import encode_value
 from mcppd.core.portable import portable as portable_schema
+from mcppd.core.portable import portable_output
 from mcppd.core.schemas import is_plain
 
 HELP: Final = "help"
@@ -184,11 +184,14 @@ def make_offer(
     shown = dict(definition)
     if portable and fault is None:
         shown["inputSchema"] = portable_schema(definition.get("inputSchema"))
+        output = portable_output(definition.get("outputSchema"))
+        if output is not None:  # else its root is no object, which only modern clients take, and as it is
+            shown["outputSchema"] = output
     return Offer(
         name,
         definition,
         shown,
-        hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest(),
+        hashlib.sha256(encode_value(shown)).hexdigest(),
         fault,
         plain_input=fault is None and is_plain(definition.get("inputSchema")),
         plain_output=fault is None and is_plain(definition.get("outputSchema")),

@@ -22,7 +22,8 @@ def execute(tool_name: str, arguments: dict[str, Any], context: Any = None) -> d
     match tool_name, arguments:
         case "validate", {"schema": schema, "arguments": dict(given)}:
             accepted, faults = accept(schema, given)
-            return _success({"arguments": accepted, "faults": faults})
+            converted = accepted if accepted != given else None
+            return _success({"arguments": converted, "faults": faults})
         case "check_value", {"schema": schema, "value": value}:
             return _success({"faults": check_value(schema, value)})
         case "check_schemas", {"schemas": list(schemas)}:

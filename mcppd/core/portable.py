@@ -46,10 +46,11 @@ _NULL_IS_A_VALUE: Final = ("const", "default")
 _FORMS: Final = {"anyOf": "Needs at least one of", "oneOf": "Needs exactly one of"}
 _TOLD: Final = {"not": "Must not fit", "enum": "Is one of", "const": "Is always"}
 _JOINED: Final = ("allOf", *_REFERENCES)
+_IDENTIFIERS: Final = ("$anchor", "$dynamicAnchor", "$id", "$recursiveAnchor", "id")  # one schema has one
 _CONDITION: Final = frozenset(("if", "then", "else"))
 _DRAWN: Final = ("additionalProperties", "properties", "required", "type", *_FORMS, *_TOLD)
 _ANNOTATIONS: Final = frozenset(
-    ("$anchor", "$comment", "$defs", "$id", "default", "definitions", "description", "examples", "title")
+    ("$comment", "$defs", "default", "definitions", "description", "examples", "title")
 )
 # Keywords that mean the same whatever stands beside them.
 _SIMPLE: Final = frozenset(
@@ -201,17 +202,17 @@ def _requiring(schema: Schema, names: Iterable[str]) -> Schema:
 def _untupled(out: Schema) -> Schema:
     """An array of fixed places as one of equal items: clients drop a tool for the one, or ignore it."""
     prefix, items = out.get("prefixItems"), out.get("items")
-    places_, rest = (prefix, items) if isinstance(prefix, list) else (items, out.get("additionalItems"))
-    if not isinstance(places_, list):
+    members, rest = (prefix, items) if isinstance(prefix, list) else (items, out.get("additionalItems"))
+    if not isinstance(members, list):
         return out
     most = out.get("maxItems")
-    full = rest in (False, {"not": {}}) or (isinstance(most, int) and most <= len(places_))
-    forms = places_ if full else [*places_, rest] if isinstance(rest, dict) else [{}]
+    full = rest in (False, {"not": {}}) or (isinstance(most, int) and most <= len(members))
+    forms = members if full else [*members, rest] if isinstance(rest, dict) else [{}]
     kept = {
         key: value for key, value in out.items() if key not in ("prefixItems", "items", "additionalItems")
     }
-    kept |= {"items": _either(forms)} | ({"maxItems": len(places_)} if full and most is None else {})
-    return _described(kept, f"In order: {', '.join(map(_type_words, places_))}.") if places_ else kept
+    kept |= {"items": _either(forms)} | ({"maxItems": len(members)} if full and most is None else {})
+    return _described(kept, f"In order: {', '.join(map(_type_words, members))}.") if members else kept
 
 
 def _with_items(out: Schema) -> Schema:
@@ -281,6 +282,8 @@ def _merged(parts: list[Schema]) -> tuple[Schema, list[str]]:
     told: list[str] = []
     for part in parts:
         own = {key: value for key, value in part.items() if key not in _DRAWN}
+        if part is not parts[0]:
+            own = {key: value for key, value in own.items() if key not in _IDENTIFIERS}
         clash = {key for key, value in own.items() if key in root and root[key] != value} - _ANNOTATIONS
         if own.keys() & _CONDITION and root.keys() & _CONDITION:
             clash |= own.keys() & _CONDITION  # these three only mean something together
@@ -334,11 +337,8 @@ def _additional(parts: list[Schema]) -> Any:
     """What `additionalProperties` has to say where the parts are one; None: nothing, or it can't be said."""
     if any(map(_is_closed, parts)):
         return False
-    for part in parts:
-        elsewhere = {name for other in parts for name in _named(other)} - _named(part).keys()
-        if "additionalProperties" in part and not elsewhere:
-            return part["additionalProperties"]
-    return None
+    telling = [part for part in parts if part.keys() & {"properties", "additionalProperties"}]
+    return telling[0].get("additionalProperties") if len(telling) == 1 else None
 
 
 def _offering(root: Schema, forms: list[Schema]) -> Schema:

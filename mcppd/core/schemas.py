@@ -45,6 +45,7 @@ BROKEN: Final = (
     *(UnknownType, Unresolvable),
 )
 
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, default=lambda value: type(value).__name__)
 _NOTHING_ELSE: Final[Registry[Any]] = Registry()  # jsonschema's own default fetches from the network
 _DRAFTS: Final = ("3", "4", "6", "7", "201909", "202012")
@@ -159,6 +160,12 @@ def shown(value: Any, limit: int) -> str:
     return short(text if len(text) <= limit else text[:limit] + "…", limit + 1)
 
 
+def raised(error: Exception) -> str:
+    """What was raised, without the values in it: they may be of any size or depth."""
+    text = next((each for each in error.args if isinstance(each, str)), "")
+    return f"{type(error).__name__}: {short(text, MAX_SHOWN)}"
+
+
 def check_schema(schema: Any) -> str | None:
     """What is wrong with a schema, after the path of where, or None; for a worker (D1)."""
     try:
@@ -166,7 +173,7 @@ def check_schema(schema: Any) -> str | None:
     except RecursionError:
         return "$: nested too deep to be checked"
     except BROKEN as error:
-        return f"$: can't be read as a schema ({short(repr(error), MAX_MESSAGE)})"
+        return f"$: can't be read as a schema ({raised(error)})"
 
 
 def check_input_schema(schema: Any) -> str | None:
@@ -247,7 +254,7 @@ def _value_fault(value: Any) -> str | None:
     if isinstance(value, dict):
         faults = (_value_fault(key) if isinstance(key, str) else _not_text(key) for key in value)
         return next((fault for fault in faults if fault), None)
-    if isinstance(value, str) and any("\ud800" <= each <= "\udfff" for each in value):
+    if isinstance(value, str) and _HALF.search(value):
         return f"{shown(value, MAX_SHOWN)} holds half a character (a lone surrogate)"
     if isinstance(value, float) and not isfinite(value):
         return f"{value} is not a JSON number"

@@ -38,7 +38,7 @@ def choose_workspace(
         raise ToolError(
             "Error: no workspace is known for this tool: the agent was started in "
             f"{hints.cwd or 'an unknown directory'} and named none. Start the agent in its project, or add "
-            "`--workspace DIR` to the arguments of mcppd-shim in its configuration."
+            "`--workspace DIR` to the arguments of mcppd-shim in its configuration (of `mcppd call`, for a person)."
         )
     return hints.cwd or "/"
 

@@ -87,8 +87,7 @@ def _schemas(tool: ToolDefinition) -> list[tuple[str, str, Any]]:
 
 
 def _key(kind: str, schema: Any) -> str:
-    text = json.dumps([FORMAT, kind, schema], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps([FORMAT, kind, schema]).encode()).hexdigest()[:32]
 
 
 def _read(path: str) -> dict[str, str | None]:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import copy
 import gc
 import json
+import socket
+import threading
 from typing import Any
 
 import pytest
@@ -21,7 +23,12 @@ CAT = {
 }
 DOG = {
     "type": "object",
-    "properties": {"kind": {"const": "dog"}, "age": {"type": "integer"}, "note": {"type": "string"}},
+    "properties": {
+        "kind": {"const": "dog"},
+        "age": {"type": "integer"},
+        "note": {"type": "string"},
+        "walks": {"type": "array", "items": {"type": "integer"}},
+    },
     "required": ["kind"],
 }
 
@@ -135,6 +142,11 @@ INSIDE: list[tuple[Any, Any, Any]] = [
     ),
     ({"items": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}, ["1", "null"] * 500, [1, None] * 500),
     ({"oneOf": [CAT, DOG]}, {"kind": "dog", "note": "5", "age": "7"}, {"kind": "dog", "note": "5", "age": 7}),
+    (
+        {"oneOf": [CAT, DOG]},
+        {"kind": "dog", "note": "5", "walks": '["1"]'},
+        {"kind": "dog", "note": "5", "walks": [1]},
+    ),
     ({"anyOf": [CAT, DOG]}, '{"kind": "cat", "note": "5"}', {"kind": "cat", "note": 5}),
     (
         {"anyOf": [{"items": {"anyOf": [CAT, DOG]}, "type": "array"}]},
@@ -263,7 +275,12 @@ def test_nesting_that_is_too_deep_is_a_fault() -> None:
     other: dict[str, Any] = {}
     for _ in range(20_000):
         deep, other = {"a": deep}, {"a": other}
-    for schema in ({"properties": {"a": {"$ref": "#"}}}, {"const": {"a": other}}, {"type": "array"}):
+    for schema in (
+        {"properties": {"a": {"$ref": "#"}}},
+        {"const": {"a": other}},
+        {"type": "array"},
+        {"type": "strin"},
+    ):
         _, faults = accept(schema, {"a": deep})
         assert len(faults) == 1
         assert check_value(schema, deep)
@@ -292,6 +309,15 @@ def test_a_schema_that_can_not_be_applied_is_a_fault(schema: Any) -> None:
 
 
 def test_nothing_is_fetched_for_a_reference() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        port = server.getsockname()[1]
+        fetching = threading.Thread(target=accept, args=({"$ref": f"http://127.0.0.1:{port}/x.json"}, {}))
+        fetching.daemon = True  # waits for an answer if it does connect
+        fetching.start()
+        fetching.join(timeout=10)
+        with pytest.raises(BlockingIOError):
+            server.accept()
     assert len(accept({"$ref": "http://127.0.0.1:9/x.json"}, {})[1]) == 1
 
 

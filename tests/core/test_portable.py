@@ -77,6 +77,10 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
         {"$ref": "#/$defs/a", "$defs": {"a": obj({"b": STRING}, required=["b"])}},
         obj({"b": STRING}, required=["b"], **{"$defs": {"a": obj({"b": STRING}, required=["b"])}}),
     ),
+    (
+        {"$ref": "#a", "$defs": {"a": {"$anchor": "a", **obj({"b": {"$ref": "#a"}})}}},
+        obj({"b": {"$ref": "#a"}}, **{"$defs": {"a": {"$anchor": "a", **obj({"b": {"$ref": "#a"}})}}}),
+    ),
     ({"$ref": "#"}, EMPTY),
     ({"$ref": "http://e.org/x"}, EMPTY),
     (
@@ -243,6 +247,17 @@ def test_a_pattern_that_javascript_knows_stays(pattern: str) -> None:
 )
 def test_a_pattern_that_javascript_refuses_or_reads_otherwise_goes(pattern: str) -> None:
     assert portable(obj({"a": {"pattern": pattern}})) == obj({"a": {}})
+
+
+def test_a_schema_that_is_no_json_or_without_bounds_is_advertised_as_empty() -> None:
+    shared: Any = {}
+    for _ in range(60):
+        shared = {"properties": {"a": shared, "b": shared}}
+    endless: list[Any] = [shared, {"properties": {1: {}}}, {"default": float("nan")}]
+    for schema in endless:
+        assert portable(schema) == EMPTY
+        assert portable_output({"type": "object", **schema}) is None
+        assert len(refused_by(schema)) == 1
 
 
 def test_words_are_bounded_however_many_alternatives_there_are() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import socket
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -53,12 +55,17 @@ JUNK = st.recursive(
 
 
 @pytest.fixture(autouse=True)
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("something was fetched")
+def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    attempts: list[object] = []
+
+    def refuse(*address: object, **_: object) -> None:
+        attempts.append(address)
+        raise OSError(errno.ENETUNREACH, "no network")
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse)
+    yield
+    assert attempts == []
 
 
 def nested(levels: int, keyword: str = "not") -> dict[str, Any]:
@@ -82,6 +89,17 @@ GOOD: list[Any] = [
         "$id": "https://e.org/a",
         "$defs": {"b": {"$id": "b"}},
         "anyOf": [{"$ref": "b"}, {"$ref": "https://e.org/b"}],
+    },
+    {
+        "$id": "https://e.org/a",
+        "$defs": {
+            "b": {
+                "$id": "in/b",
+                "$defs": {"c": {"$id": "c"}},
+                "items": {"$ref": "c"},
+                "not": {"$ref": "#/$defs/c"},
+            }
+        },
     },
     {"$id": "tree/a", "$defs": {"b": {}}, "items": {"$ref": "#/$defs/b"}},
     {"$dynamicRef": "#n", "$defs": {"n": {"$dynamicAnchor": "n"}}},
