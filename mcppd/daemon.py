@@ -32,6 +32,7 @@ from mcppd.serving.control import accept_control
 from mcppd.serving.server import AgentServer
 from mcppd.starting import Claim, Places
 from mcppd.status import module_list, status_of
+from mcppd.tasks import Tasks
 from mcppd.transport import unix
 from mcppd.workers.pool import WorkerPool
 from mcppd.workers.spawning import Spawner
@@ -82,7 +83,7 @@ class Daemon:
     async def serve(self) -> None:
         """Serve until told to stop. Raises FaultError if there is no readable registry, OSError for a socket."""
         mcp, control = unix.bind(self.places.sockets.mcp), unix.bind(self.places.sockets.control)
-        async with asyncio.TaskGroup() as tasks:
+        async with Tasks() as tasks:
             self._build(tasks)
             loops: list[asyncio.Task[None]] = []
             try:

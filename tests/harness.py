@@ -284,8 +284,9 @@ class Client:
                 self.process.terminate()
             await self.process.wait()
         self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        await asyncio.wait([self._task])  # a cancellation of our own caller is not held back, nor is a failure
+        if not self._task.cancelled():
+            self._task.result()
 
     async def _read(self) -> None:
         try:

@@ -23,10 +23,11 @@ ROOMS = {
     "cli": {"daemon", "starting", "client", "core", "bundled", "mcppd_shim"},
     "daemon": {
         *("serving", "reloading", "workers", "backends", "transport", "client", "core", "mcppd_shim"),
-        *("bundled", "logs", "starting", "status"),
+        *("bundled", "logs", "starting", "status", "tasks"),
     },
     "logs": set(),
     "status": {"core"},
+    "tasks": set(),
     "starting": {"transport", "core", "bundled", "mcppd_shim"},
     "reloading": {"workers", "backends", "core"},
     "serving": {"transport", "core"},

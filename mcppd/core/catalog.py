@@ -77,7 +77,7 @@ class Module:
     @property
     def notice(self) -> str | None:
         """What every answer says while a broken save lies on the disk (D7)."""
-        if self.fault is None:
+        if self.state != "broken":
             return None
         return (
             f"Notice: this answer comes from the last good version of module {self.name!r}; "

@@ -89,6 +89,12 @@ class Loader:
         self._preferred = preferred
         self._environ = environ
 
+    def check_registry(self) -> None:
+        """Raise FaultError if there is no registry that can be read."""
+        _, fault, _ = self._registry(Scan())
+        if fault is not None:
+            raise FaultError(fault)
+
     def scan(self, before: Scan, joined: Mapping[str, frozenset[str]]) -> Scan:
         """Read what is new since `before`; `joined` are the files outside a module's directory that it imported."""
         registry, fault, stamps = self._registry(before)

@@ -33,6 +33,8 @@ logger = logging.getLogger("mcppd.reload")
 
 SETTLE_LIMIT: Final = 2.0
 """Seconds a call or a list waits for a save to be loaded; then the version before answers, and says so (D19)."""
+AT_ONCE: Final = 8
+"""Versions that are prepared at the same time: enough for one slow import not to hold up a start, few processes."""
 TOGETHER: Final = 1.0
 """Seconds in which all that changed in one save is published in one step; what is slower follows by itself."""
 
@@ -55,6 +57,7 @@ class Reloader:
         self._joined: dict[str, frozenset[str]] = {}
         self._removed: dict[str, str] = {}
         self._known: frozenset[str] = frozenset()  # every path whose change matters
+        self._preparing = asyncio.Semaphore(AT_ONCE)
         self._wake = asyncio.Event()
         self._news = asyncio.Event()  # something changed since the pass under way began
         self._requested = 0  # passes asked for
@@ -247,7 +250,8 @@ class Reloader:
         try:
             if run and old is not None and not module.settings.overlap:
                 await self._pool.hold(old)
-            fault = await self._pool.prepare(module, run=run)
+            async with self._preparing:
+                fault = await self._pool.prepare(module, run=run)
         except Exception:
             logger.exception("module %s: preparing it failed", module.name)
         finally:

@@ -92,6 +92,7 @@ class Answers:
             name, arguments = builtin.unpack_call(arguments)
         for _ in range(LOOKUPS):
             settled = await self._served.settled(None if name == HELP else name)
+            tool = None
             try:
                 if name == HELP:
                     return await self._help(caller, effect, arguments)
@@ -99,6 +100,10 @@ class Answers:
                 result = await self._run(tool, caller, effect, arguments, size, progress)
             except RetiredError:
                 continue
+            except ToolError as error:
+                if tool is None:
+                    raise
+                result = error_result(error.text)  # failures say too which version they come from
             notice = tool.module.notice or (None if settled else LOADING.format(tool.module.name))
             return result if notice is None else await self._with_notice(tool, result, notice)
         raise ToolError(f"Error: tool {name!r} is being reloaded again and again; call it again in a moment.")

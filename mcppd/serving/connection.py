@@ -21,7 +21,7 @@ from mcppd.core.effects import (
     Send,
     Ticket,
 )
-from mcppd.core.errors import INVALID_REQUEST
+from mcppd.core.errors import INTERNAL_ERROR, INVALID_REQUEST, ProtocolError
 from mcppd.core.framing import Overlong
 from mcppd.core.jsonrpc import encode_error
 from mcppd.core.session import Answer, Session
@@ -158,9 +158,14 @@ class Connection:
     async def _serve(self, ticket: Ticket, work: Coroutine[Any, Any, Answer]) -> None:
         """One request, in its own task: its answer is encoded and written once."""
         try:
-            data = self.session.finish(ticket, await work)
+            answer = await work
         finally:
             self._running.pop(ticket, None)
+        try:
+            data = self.session.finish(ticket, answer)
+        except Exception:
+            logger.exception("an answer could not be encoded")
+            data = self.session.finish(ticket, ProtocolError(INTERNAL_ERROR, "Internal error: see the daemon's log"))
         if data is not None:
             self._link.send(data)
         if self._is_paused and self.in_flight <= IN_FLIGHT_LIMIT:

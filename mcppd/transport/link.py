@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import select
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from mcppd.core.errors import McppdError
+
+logger = logging.getLogger("mcppd.transport")
 
 UNSENT_LIMIT: Final = 128 * 1024 * 1024
 """Bytes that may wait for a peer that doesn't read: two of the largest lines; beyond it the link is cut (D13)."""
@@ -112,7 +115,10 @@ class Link(asyncio.Protocol, Generic[Frame]):
             self.abort()
             return
         for frame in frames:
-            self._receiver.receive(frame)
+            try:
+                self._receiver.receive(frame)
+            except Exception:  # a fault of ours must not end somebody's connection
+                logger.exception("a frame could not be taken; the connection goes on")
 
     def eof_received(self) -> bool:
         if self._receiver is not None:

@@ -77,12 +77,11 @@ class Crew:
         """A worker is gone; who waits may make another."""
         if worker in self.workers:
             self.workers.remove(worker)
-        self._wake(None)
+            self._wake(None)
 
     def adopt(self, worker: Worker, now: float) -> None:
         """Take in a worker that has imported the generation already."""
-        self.is_proven = True
-        self.workers.append(worker)
+        self._take_in(worker)
         self.release(worker, now)
 
     def retire(self) -> list[Worker]:
@@ -134,10 +133,14 @@ class Crew:
             self._wake(None)
             raise
         self._hiring -= 1
-        self.is_proven = True
+        self._take_in(worker)
         worker.state = State.BUSY  # idle -> busy
-        self.workers.append(worker)
         return worker
+
+    def _take_in(self, worker: Worker) -> None:
+        self.is_proven = True
+        self.workers.append(worker)
+        worker.when_dead(lambda: self.forget(worker))  # idle ones die too, and must not keep their place
 
     async def _wait(self, session: str) -> Worker | None:
         if self.waiting >= QUEUE_LIMIT:

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from mcppd.core import names
 from mcppd.core.calls import AgentEnvironment, CallContext
 from mcppd.core.catalog import Module, Settings, Tool
-from mcppd.core.errors import RetiredError, ToolError
+from mcppd.core.errors import McppdError, RetiredError, ToolError
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
 from mcppd.core.results import ToolResult, error_result
@@ -139,6 +139,9 @@ class WorkerPool:
             raise ToolError(timed_out_text(request, generation, limit or 0.0)) from None
         except asyncio.CancelledError:
             self._tasks.create_task(self._wind_down(crew, worker))
+            raise
+        except McppdError:  # the call could not even be sent
+            self._release(crew, worker)
             raise
         self._release(crew, worker)
         return result_of(answer)

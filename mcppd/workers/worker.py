@@ -24,9 +24,9 @@ import orjson
 
 from mcppd.core import names
 from mcppd.core.calls import Progress
-from mcppd.core.errors import McppdError
+from mcppd.core.errors import McppdError, ToolError
 from mcppd.core.faults import Fault
-from mcppd.core.framing import BlobFraming, encode_frame
+from mcppd.core.framing import BlobFraming, FramingError, encode_frame
 from mcppd.core.generation import Generation
 from mcppd.transport.link import Link
 from mcppd.workers.spawning import Death, Spawner
@@ -168,6 +168,11 @@ class Worker:
             return Death(None)
         return await asyncio.shield(self._death)
 
+    def when_dead(self, call: Callable[[], None]) -> None:
+        """Have something called, once, when its death is known."""
+        assert self._death is not None
+        self._death.add_done_callback(lambda _: call())
+
     # what the link calls
 
     def receive(self, frame: tuple[bytes, bytes]) -> None:
@@ -208,9 +213,13 @@ class Worker:
     async def _ask(self, request: Mapping[str, Any]) -> Answer:
         if self.state is State.ENDED:
             raise WorkerEndedError(await self.death())
+        try:
+            frame = encode_frame(_encode(request))
+        except FramingError as error:
+            raise ToolError(f"Error: the arguments are too large: {error}") from None
         self.state = State.BUSY  # idle -> busy
         self._reply = asyncio.get_running_loop().create_future()
-        self._link.send(encode_frame(_encode(request)))
+        self._link.send(frame)
         answer = await asyncio.shield(self._reply)
         self._become(State.IDLE)  # busy -> idle
         return answer
@@ -248,8 +257,12 @@ def fault_of(said: Mapping[str, Any] | None) -> Fault | None:
 def _encode(request: Mapping[str, Any]) -> bytes:
     try:
         return orjson.dumps(request)
-    except TypeError:  # integers beyond 64 bits, lone surrogates: json's job (D13)
+    except TypeError:  # integers beyond 64 bits, lone surrogates, some depth: json's job (D13)
+        pass
+    try:
         return json.dumps(request).encode()
+    except RecursionError:
+        raise ToolError("Error: the arguments are nested too deep: send a flatter value") from None
 
 
 def _load_frame(generation: Generation) -> bytes:

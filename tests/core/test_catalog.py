@@ -8,6 +8,7 @@ from typing import Any
 from mcppd.core.builtin import definitions
 from mcppd.core.catalog import Catalog, Module, build_catalog, make_offer
 from mcppd.core.faults import Fault
+from mcppd.core.generation import Generation
 
 OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
 
@@ -83,4 +84,8 @@ def test_a_module_is_broken_while_its_last_good_version_answers_and_failed_witho
     fault = Fault("bad", "/f.py", 1)
     assert module("one").state == "ok"
     assert module("one", fault=fault).state == "failed"
-    assert module("one", fault=fault).notice is not None
+    assert module("one", fault=fault).notice is None
+    generation = Generation("one", 1, "/modules/one", "/modules/one/mcpptool.py", "", {})
+    broken = module("one", fault=fault, generation=generation)
+    assert broken.state == "broken"
+    assert "/f.py:1" in str(broken.notice)

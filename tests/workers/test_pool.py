@@ -106,6 +106,16 @@ async def test_no_more_workers_than_the_settings_say(pool: WorkerPool, tmp_path:
     assert [answer["session"] for answer in answers] == [str(n) for n in range(20)]
 
 
+async def test_a_worker_that_dies_while_it_is_idle_does_not_keep_its_place(
+    pool: WorkerPool, tmp_path: Path
+) -> None:
+    tool = tool_of(tmp_path, workers=1)
+    first = (await run(pool, tool, context(tmp_path)))["pid"]
+    os.kill(first, signal.SIGKILL)
+    await until(lambda: pool.count(tool.module.generation) == 0)
+    assert (await run(pool, tool, context(tmp_path)))["pid"] != first
+
+
 async def test_waiting_is_fair_between_sessions(pool: WorkerPool, tmp_path: Path) -> None:
     tool = tool_of(tmp_path, workers=1)
     go = tmp_path / "go"

@@ -1,0 +1,36 @@
+"""Tasks that have an owner, and whose failures are logged and cost nobody else anything."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Coroutine, Generator
+from contextvars import Context
+from typing import Any, TypeVar, cast
+
+logger = logging.getLogger("mcppd")
+
+Result = TypeVar("Result")
+
+
+class Tasks(asyncio.TaskGroup):
+    """A TaskGroup in which an escaped exception doesn't cancel the siblings: the daemon outlives its own faults."""
+
+    def create_task(
+        self,
+        coro: Generator[Any, None, Result] | Coroutine[Any, Any, Result],
+        *,
+        name: str | None = None,
+        context: Context | None = None,
+    ) -> asyncio.Task[Result]:
+        """Run something in a task of this group; where it fails that is logged, and its result is None."""
+        guarded = cast("Coroutine[Any, Any, Result]", _guarded(cast("Awaitable[Result]", coro)))
+        return super().create_task(guarded, name=name, context=context)
+
+
+async def _guarded(work: Awaitable[Result]) -> Result | None:
+    try:
+        return await work
+    except Exception:
+        logger.exception("something failed inside mcppd; the rest goes on")
+        return None

@@ -1,0 +1,175 @@
+"""The worker process: takes requests off the wire one at a time and answers each, whatever a tool does."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from .context import Call
+from .failures import Fault, fault_of, log_exception, text_of
+from .importing import Place, install
+from .module import ToolModule
+from .orphans import Orphans
+from .results import Outcome, failed, info_outcome, outcome_of
+from .signals import hold_signals, release_signals
+from .snapshot import Snapshot
+from .surroundings import DirectoryError, Raised, Surroundings, become_plain, flush
+from .wire import MAX_FRAME, Frame, Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call as the daemon sends it."""
+
+    id: int
+    kind: str  # execute | get_info
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, Any] = field(default_factory=dict)
+    env: Mapping[str, str] | None = None  # None: as for the call before
+    cwd: str | None = None
+    structured: bool = False
+    progress: bool = False
+
+
+class Worker:
+    """One generation of one module, from its first byte to the end of the wire."""
+
+    def __init__(self, wire: Wire, surroundings: Surroundings, module: ToolModule) -> None:
+        self._wire = wire
+        self._surroundings = surroundings
+        self._module = module
+        self._orphans = Orphans()
+
+    def serve(self) -> None:
+        """Answer requests until the wire ends."""
+        while (frame := self._wire.receive()) is not None:
+            self._answer(frame.head)
+
+    def _answer(self, head: Mapping[str, Any]) -> None:
+        match head:
+            case {"op": "prepare"}:
+                self._prepare(run=head["run"])
+            case {"op": "call"}:
+                known = Request.__slots__
+                self._call(Request(**{name: value for name, value in head.items() if name in known}))
+            case {"op": "unreadable", "id": int(number), "why": why}:
+                outcome = failed(f"Error: the call can't be read by its worker: {why}")
+                Call(self._wire, number, wants_progress=False).finish(outcome.head(), outcome.blob)
+            case _:
+                pass  # a cancellation whose call has its result already
+
+    def _prepare(self, *, run: bool) -> None:
+        fault = self._module.compile()
+        if run and fault is None:
+            came = self._surroundings.run(self._module.load)
+            fault = fault_of(came.error, self._module.snapshot) if isinstance(came, Raised) else came
+        self._end_run()
+        warning = self._module.warning
+        self._wire.send({"op": "prepared", "fault": fault.head() if fault else None, "warning": warning})
+
+    def _call(self, request: Request) -> None:
+        call = Call(self._wire, request.id, wants_progress=request.progress)
+        came = self._surroundings.run(lambda: self._run(request, call), request.env, request.cwd)
+        outcome, fault = (self._failure(came.error, call), None) if isinstance(came, Raised) else came
+        self._end_run()
+        head = outcome.head()
+        call.finish(head | {"fault": fault.head()} if fault else head, outcome.blob)
+
+    def _failure(self, error: BaseException, call: Call) -> Outcome:
+        """The border: whatever a call raised costs its caller an error, and nothing else."""
+        if isinstance(error, DirectoryError):
+            return failed(f"Error: {error}. Name another workspace, or make the directory.")
+        log_exception(error)
+        if call.was_cancelled and type(error).__name__ == "CancelledError":
+            return failed("Error: the call was cancelled")
+        return failed(text_of(error, self._module.snapshot))
+
+    def _run(self, request: Request, call: Call) -> tuple[Outcome, Fault | None]:
+        is_first = not self._module.is_loaded
+        fault = self._module.load()
+        if fault is not None:
+            return failed(fault.text()), fault
+        if is_first and self._module.warning:
+            call.log("warning", self._module.warning)
+        context = call.context(request.context)
+        if request.kind == "get_info":
+            said = self._module.get_info(context, call)
+            return Outcome(b"[]") if said is None else info_outcome(said), None
+        said = self._module.execute(request.tool, request.arguments, context, call)
+        return outcome_of(said, structured=request.structured), None
+
+    def _end_run(self) -> None:
+        """After an author's code ran: what it printed goes to the log, what it imported to the daemon."""
+        flush()
+        if self._wire.is_copy:
+            os._exit(0)  # a fork that a tool made came back here instead of ending
+        self._orphans.reap(time.monotonic())
+        for files in _batches(self._module.snapshot.take_joined()):
+            listed = [[path, len(content)] for path, content in files]
+            self._wire.send({"op": "joined", "files": listed}, b"".join(content for _, content in files))
+
+
+def main(descriptor: int) -> NoReturn:
+    """Be a worker until the wire ends, then end the process; never returns."""
+    status = 1
+    try:
+        hold_signals()
+        wire = Wire(descriptor)
+        become_plain()
+        surroundings = Surroundings()
+        frame = wire.receive()
+        if frame is not None:
+            Worker(wire, surroundings, _load(frame)).serve()
+        status = 0
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the process ends here and not in the spawner's code
+        log_exception(error)
+    _leave(status)
+
+
+def _load(frame: Frame) -> ToolModule:
+    """Take in the generation."""
+    head = frame.head
+    place = Place(head["import_name"], head["entry"], head["directory"], head["search"])
+    snapshot = Snapshot(place.directory, dict(_cut(head["files"], frame.blob)))
+    install(snapshot, place)
+    return ToolModule(place, snapshot)
+
+
+def _cut(files: Sequence[tuple[str, int]], blob: bytes) -> Iterator[tuple[str, bytes]]:
+    start = 0
+    for path, size in files:
+        yield path, blob[start : start + size]
+        start += size
+
+
+def _batches(files: Mapping[str, bytes]) -> Iterator[list[tuple[str, bytes]]]:
+    """The files in as many frames as they need; one that fits into none stays unknown to the daemon."""
+    batch: list[tuple[str, bytes]] = []
+    room = MAX_FRAME
+    for path, content in files.items():
+        if len(content) > MAX_FRAME:
+            continue
+        if len(content) > room:
+            yield batch
+            batch, room = [], MAX_FRAME
+        batch.append((path, content))
+        room -= len(content)
+    if batch:
+        yield batch
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process as an interpreter would, but without waiting for threads of an author's."""
+    try:
+        release_signals()
+        atexit._run_exitfuncs()  # noqa: SLF001 - a fork must not run into the end of the program it came from
+        flush()
+    except BaseException as error:  # noqa: BLE001 - an author's exit handler
+        log_exception(error)
+    finally:
+        os._exit(status)

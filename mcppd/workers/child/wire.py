@@ -1,0 +1,178 @@
+"""The wire to the daemon: frames of a JSON head and a blob, over a descriptor that nobody else knows.
+
+No thread reads it: it is read between calls, and polled when a call asks whether it was cancelled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import select
+import struct
+import threading
+import traceback
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import read, write  # bound here: what an author patches later does not reach the wire
+from typing import Any, Final
+
+from .signals import held_signals, hold_signals, release_signals
+from .values import exact_integers
+
+MAX_FRAME: Final = 64 * 1024 * 1024
+"""Bytes of a head or of a blob: as long as the longest line that the daemon takes from an agent."""
+
+_HEADER: Final = struct.Struct(">II")
+_CHUNK: Final = 64 * 1024  # bytes of one read; a larger buffer is mapped and unmapped for each
+_HIGH: Final = 500  # a descriptor above those that tools use, below the usual limit of 1024
+_NUMBER: Final = re.compile(rb'"id":\s*(\d+)')
+
+
+class FrameTooLongError(ValueError):
+    """A frame is longer than MAX_FRAME."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One message: what it says, and the bytes that came with it."""
+
+    head: Mapping[str, Any]
+    blob: bytes = b""
+
+
+class Wire:
+    """Both directions of the wire."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = _hide(descriptor)
+        self._incoming = bytearray()
+        self._lock = threading.Lock()  # a tool's own threads may report progress
+        self._coming = _polled(self._descriptor)  # two, since none can be used by two threads at once
+        self._there = _polled(self._descriptor)
+        self.waiting: deque[Frame] = deque()
+        self.ended = False
+        self.is_copy = False  # this is a forked copy of the worker
+        os.register_at_fork(after_in_child=self._abandon)
+
+    def fileno(self) -> int:
+        """The descriptor, for an event loop to watch."""
+        return self._descriptor
+
+    def send(self, head: Mapping[str, Any], blob: bytes = b"") -> None:
+        """Send one frame, whole; nothing happens once the daemon is gone. Raises FrameTooLongError."""
+        with exact_integers():
+            text = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        longest = max(len(text), len(blob))
+        if longest > MAX_FRAME:
+            raise FrameTooLongError(f"{longest} bytes are more than the limit of {MAX_FRAME}")
+        if self.ended:
+            return
+        with held_signals(), self._lock:
+            self._write(_HEADER.pack(len(text), len(blob)) + text + blob)
+
+    def receive(self) -> Frame | None:
+        """The next frame; None at the end of the wire."""
+        while not self.waiting:
+            if self.ended:
+                return None
+            self._wait()
+            self.poll()
+        return self.waiting.popleft()
+
+    def poll(self) -> None:
+        """Take in what has come, without waiting."""
+        if self.ended:
+            return
+        with held_signals(), self._lock:
+            while not self.ended and self._there.poll(0) and self._read():
+                pass  # there may be more
+
+    def take_cancel(self, number: int) -> bool:
+        """Whether a cancellation of this call waits; it is taken out."""
+        for frame in tuple(self.waiting):
+            if frame.head.get("op") == "cancel" and frame.head.get("id") == number:
+                self.waiting.remove(frame)
+                return True
+        return False
+
+    def _wait(self) -> None:
+        """Wait until there is something to read, or a signal interrupts it."""
+        try:
+            release_signals()
+            self._coming.poll()
+        except BaseException:  # noqa: BLE001 - Ctrl-C between two calls, or a handler that an author left behind
+            traceback.print_exc()
+        finally:
+            hold_signals()
+
+    def _read(self) -> bool:
+        """Take in what is there; whether there may be more."""
+        try:
+            data = read(self._descriptor, _CHUNK)
+        except OSError:  # closed by a tool, or reset: there is no daemon behind it any more
+            data = b""
+        if not data:
+            self.ended = True
+            return False
+        self._incoming += data
+        while frame := self._cut():
+            self.waiting.append(frame)
+        return len(data) == _CHUNK
+
+    def _cut(self) -> Frame | None:
+        """The first frame of what came in, taken out, if it is whole."""
+        if len(self._incoming) < _HEADER.size:
+            return None
+        text_size, blob_size = _HEADER.unpack_from(self._incoming)
+        text_end = _HEADER.size + text_size
+        if len(self._incoming) < text_end + blob_size:
+            return None
+        text = bytes(self._incoming[_HEADER.size : text_end])
+        blob = bytes(self._incoming[text_end : text_end + blob_size])
+        del self._incoming[: text_end + blob_size]
+        return Frame(_decode(text), blob)
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest and not self.ended:
+            try:
+                rest = rest[write(self._descriptor, rest) :]
+            except OSError:
+                self.ended = True
+
+    def _abandon(self) -> None:
+        """In a forked copy of this process: the wire is not its own, it must never speak."""
+        self.ended = self.is_copy = True
+        with contextlib.suppress(OSError):
+            os.close(self._descriptor)
+
+
+def _polled(descriptor: int) -> select.poll:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return poll
+
+
+def _hide(descriptor: int) -> int:
+    """The same wire under a high number that no program started from here inherits."""
+    try:
+        hidden = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+    except OSError:  # the limit of descriptors is lower than that
+        hidden = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return hidden
+
+
+def _decode(text: bytes) -> Mapping[str, Any]:
+    """The head; one that can't be read is still told by its number, so that it gets an answer."""
+    try:
+        with exact_integers():
+            head: dict[str, Any] = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        found = _NUMBER.search(text)
+        return {"op": "unreadable", "id": int(found[1]) if found else None, "why": str(error)}
+    return head

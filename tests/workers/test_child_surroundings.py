@@ -1,0 +1,133 @@
+"""What a call finds around it, and that none of it reaches the next call."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workers.child_peer import ENDS, Child, wait_until
+
+
+@pytest.fixture(params=ENDS)
+def child(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Child]:
+    with Child(tmp_path, request.param) as made:
+        yield made
+
+
+WHERE = """
+    import os, signal, sys, time
+    def execute(tool_name, arguments, context=None):
+        return {"success": True, "result": [eval(arguments["value"])]}
+"""
+
+
+def evaluate(child: Child, value: str, **request: Any) -> Any:
+    return child.call(arguments={"value": value}, **request).value[0]
+
+
+def test_a_call_runs_in_its_working_directory(child: Child, tmp_path: Path) -> None:
+    child.write_and_load(WHERE)
+    assert evaluate(child, "os.getcwd()", cwd=str(tmp_path)) == str(tmp_path)
+    assert evaluate(child, "os.getcwd()") == "/"
+    assert evaluate(child, "os.chdir('/proc')", cwd=str(tmp_path)) is None
+    assert evaluate(child, "os.getcwd()") == "/"
+
+
+@pytest.mark.parametrize("name", ["gone", "file"])
+def test_a_working_directory_that_is_none_is_an_error_that_names_it(
+    child: Child, tmp_path: Path, name: str
+) -> None:
+    child.write_and_load(WHERE, "print('imported')")
+    (tmp_path / "file").touch()
+    result = child.call(arguments={"value": "1"}, cwd=str(tmp_path / name))
+    assert result.error
+    assert str(tmp_path / name) in result.text
+    assert child.output == ""
+    assert evaluate(child, "1") == 1
+
+
+def test_a_call_has_the_environment_it_was_given_and_no_other(child: Child) -> None:
+    child.write_and_load(WHERE, "AT_IMPORT = dict(os.environ)")
+    assert evaluate(child, "dict(os.environ)", env={"A": "1", "PATH": "/bin"}) == {"A": "1", "PATH": "/bin"}
+    assert evaluate(child, "dict(os.environ)", env={"B": "2"}) == {"B": "2"}
+    assert evaluate(child, "dict(os.environ)") == {"B": "2"}
+    assert evaluate(child, "os.environ.update(C='3')") is None
+    assert evaluate(child, "dict(os.environ)") == {"B": "2"}
+    assert evaluate(child, "os.popen('echo $A$B').read()", env={"A": "x"}) == "x\n"
+    assert evaluate(child, "AT_IMPORT") == {"A": "1", "PATH": "/bin"}
+
+
+def test_an_environment_that_the_system_cannot_hold_is_taken_as_far_as_it_goes(child: Child) -> None:
+    child.write_and_load(WHERE)
+    assert evaluate(child, "dict(os.environ)", env={"A": "1", "B=": "2", "C": "\0", "": "4"}) == {"A": "1"}
+
+
+def test_a_tool_that_replaces_the_environment_does_not_reach_the_next_call(child: Child) -> None:
+    child.write_and_load(WHERE)
+    evaluate(child, "setattr(os, 'environ', {'X': '1'})", env={"A": "1"})
+    assert evaluate(child, "dict(os.environ)") == {"A": "1"}
+
+
+def test_the_time_zone_is_that_of_the_environment(child: Child) -> None:
+    child.write_and_load(WHERE)
+    assert evaluate(child, "time.localtime(0).tm_hour", env={"TZ": "UTC-5"}) == 5
+    assert evaluate(child, "time.localtime(0).tm_hour", env={"TZ": "UTC-7"}) == 7
+
+
+def test_umask_signal_handlers_and_timers_do_not_reach_the_next_call(child: Child) -> None:
+    child.write_and_load(
+        WHERE,
+        """
+        def spoil():
+            os.umask(0o777)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+                signal.signal(number, lambda *a: print("handled", a[0]))
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+        def state():
+            umask = os.umask(0)
+            os.umask(umask)
+            handlers = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)]
+            return [umask, [str(h) for h in handlers], list(signal.pthread_sigmask(signal.SIG_BLOCK, ()))]
+        """,
+    )
+    before = evaluate(child, "state()")
+    for _ in range(20):
+        evaluate(child, "spoil()")
+    assert evaluate(child, "state()") == before
+    assert before[2] == []
+
+
+def test_a_timer_that_raises_late_costs_nothing_but_its_own_call(child: Child) -> None:
+    child.write_and_load(
+        """
+        import signal, time
+        def late(*_): raise TimeoutError("late")
+        def execute(tool_name, arguments, context=None):
+            signal.signal(signal.SIGALRM, late)
+            signal.setitimer(signal.ITIMER_REAL, arguments["after"], 0.0002)
+            end = time.monotonic() + 0.01
+            while time.monotonic() < end: context["report_progress"](time.monotonic())
+            return {"success": True, "result": "done"}
+        """,
+    )
+    for step in range(60):
+        child.call(arguments={"after": 0.0095 + step * 0.00001}, progress=True)
+    assert not child.call(arguments={"after": 100}, progress=True).error
+
+
+def test_a_signal_between_calls_does_not_end_the_worker(child: Child) -> None:
+    child.write_and_load(WHERE)
+    assert evaluate(child, "1") == 1
+    child.process.send_signal(signal.SIGINT)
+    wait_until(lambda: "KeyboardInterrupt" in child.output, "the interrupt is logged")
+    assert evaluate(child, "2") == 2
+
+
+def test_the_interpreter_looks_like_one_of_the_modules_own(child: Child) -> None:
+    child.write_and_load(WHERE, "import __main__")
+    assert evaluate(child, "[sys.argv, hasattr(__main__, '__file__')]") == [[""], False]
