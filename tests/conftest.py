@@ -8,6 +8,11 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A fresh checkout builds hypothesis' tables of characters first, which takes seconds; CI's machines are slow at times.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 OPTIONAL = "optional:"
 

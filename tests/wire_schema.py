@@ -20,7 +20,7 @@ Direction: TypeAlias = Literal["server", "client"]
 """Who sent a message."""
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "shared" / "mcp-schema"
-WHY_NO_SCHEMAS = f"the specification's JSON Schemas are not in {SCHEMAS}"
+WHY_NO_SCHEMAS = f"optional: the specification's JSON Schemas are not in {SCHEMAS}"
 BATCHES = "2025-03-26"
 
 

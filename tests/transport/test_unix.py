@@ -62,7 +62,7 @@ def test_one_holder_of_a_lock_and_the_next_when_it_is_gone(tmp_path: Path) -> No
     os.close(hold_lock(path))
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user for a moment")
+@pytest.mark.skipif(os.getuid() != 0, reason="optional: only root can be another user for a moment")
 async def test_another_user_is_closed_at_once(tmp_path: Path) -> None:
     for parent in (tmp_path, *list(tmp_path.parents)[:2]):
         parent.chmod(0o755)

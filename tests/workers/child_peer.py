@@ -37,7 +37,7 @@ def interpreter(version: str) -> str | None:
 INTERPRETERS = [
     pytest.param(interpreter(version), id=version)
     if interpreter(version)
-    else pytest.param(None, id=version, marks=pytest.mark.skip(reason=f"there is no Python {version}"))
+    else pytest.param(None, id=version, marks=pytest.mark.skip(reason=f"optional: there is no Python {version}"))
     for version in dict.fromkeys(("3.10", "3.13", f"{sys.version_info[0]}.{sys.version_info[1]}"))
 ]
 """The oldest and the newest Python that tools may run on, and this one."""

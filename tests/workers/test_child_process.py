@@ -114,7 +114,7 @@ def test_an_ended_orphan_is_reaped_when_it_has_been_there_for_long() -> None:
 def test_an_interpreter_that_is_too_old_says_so(tmp_path: Path) -> None:
     old = sorted((Path.home() / ".pyenv" / "versions").glob("[23].[6789]*/bin/python"))
     if not old:
-        pytest.skip("there is no Python older than 3.10")
+        pytest.skip("optional: there is no Python older than 3.10")
     for python in old:
         with Child(tmp_path, os.fspath(python)) as child:
             assert child.process.wait(20) != 0

@@ -67,7 +67,7 @@ def test_a_worker_answers(spawner: Spawner, module: Path, command: list[str] | N
 def test_another_interpreter_is_a_worker_too(spawner: Spawner, module: Path, version: str) -> None:
     python = interpreter(version)
     if python is None:
-        pytest.skip(f"there is no Python {version}")
+        pytest.skip(f"optional: there is no Python {version}")
     worker = spawner.spawn(module, [python, *PYTHON[1:]])
     assert worker.call(arguments=value("'%d.%d' % sys.version_info[:2]")).text == version
 
@@ -165,7 +165,7 @@ def test_a_request_without_a_descriptor_fails(spawner: Spawner) -> None:
 
 def test_an_exhausted_process_limit_is_told(tmp_path: Path) -> None:
     if os.getuid() == 0:
-        pytest.skip("root has no limit of processes")
+        pytest.skip("optional: root has no limit of processes")
     with Spawner(tmp_path) as spawner:
         resource.prlimit(spawner.pid, resource.RLIMIT_NPROC, (1, 1))
         worker = spawner.order()
