@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.wire_schema import check_message
+
 LIMIT = 10.0
+MODERN = "2026-07-28"
 
 
 class Peer:
@@ -33,6 +36,8 @@ class Peer:
         async with asyncio.timeout(LIMIT):
             await self._connected.wait()
             message: dict[str, Any] = json.loads(await self.reader.readline())
+        if "_meta" in message.get("params", {}):  # MCP and not one of our private words
+            check_message("client", MODERN, message)
         return message
 
     def send(self, message: dict[str, Any]) -> None:
