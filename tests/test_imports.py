@@ -20,7 +20,10 @@ ROOMS = {
     "__init__": {"mcppd_shim"},
     "__main__": {"cli"},
     "bundled": set(),
-    "cli": {"daemon", "starting", "client", "core", "bundled", "mcppd_shim"},
+    "cli": {
+        *("daemon", "starting", "client", "core", "bundled", "mcppd_shim"),
+        "reloading",  # `check` and `new` read files as the daemon's loader does, without a daemon
+    },
     "daemon": {
         *("serving", "reloading", "workers", "backends", "transport", "client", "core", "mcppd_shim"),
         *("bundled", "logs", "starting", "status", "tasks"),
@@ -43,7 +46,7 @@ ROOMS = {
 SHIM_FOR_ALL = {"mcppd_shim.hello", "mcppd_shim.launch", "mcppd_shim.places", "mcppd_shim.version"}
 """The modules of the shim that rooms which may know it can use."""
 
-STANDALONE = re.compile(r"mcppd_shim(\..+)?|mcppd\.workers\.(child|spawner)[^.]*(\..+)?")
+STANDALONE = re.compile(r"mcppd_shim(\..+)?|mcppd\.workers\.(child|spawner)[^.]*(\..+)?|mcppd\.cli\.sources")
 """Modules that run with the standard library alone."""
 
 IMPURE = {

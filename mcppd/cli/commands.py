@@ -23,6 +23,8 @@ COMMANDS: Final = {
     "call": "Call a tool.",
     "help": "Show what the tools are for, or how to use one.",
     "reload": "Load what has changed on disk, and say what it was.",
+    "new": "Make a module that works, and register it.",
+    "check": "Check the registry and its modules, without a daemon.",
 }
 """Each command is `command` in the file of its name; the sentence is the first of its help."""
 

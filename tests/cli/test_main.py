@@ -25,6 +25,9 @@ run({words!r})
 print(*sorted(sys.modules), file=sys.stderr)
 """
 
+WITHOUT_DAEMON = ("check",)
+"""Commands that are about files, and about no daemon."""
+
 HEAVY = ("rich", "jsonschema", "asyncio", "orjson", "yaml", "uvloop", "watchfiles")
 
 
@@ -77,8 +80,9 @@ def test_the_help_of_a_command_fits_the_terminal_and_shows_where_the_daemon_is_g
     done = cli.run_plain(name, "--help", environ={"COLUMNS": "80"})
     assert done.returncode == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "--config FILE" in done.stdout
-    assert "--socket PATH" in done.stdout
+    if name not in WITHOUT_DAEMON:
+        assert "--config FILE" in done.stdout
+        assert "--socket PATH" in done.stdout
     assert "--background" not in done.stdout
 
 

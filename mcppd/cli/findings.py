@@ -1,0 +1,201 @@
+"""What `mcppd check` finds: files read as the daemon's loader reads them, sources compiled, no code of a module run."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from mcppd.cli import sources
+from mcppd.core.catalog import build_catalog, make_offer
+from mcppd.core.errors import FaultError
+from mcppd.core.faults import Fault
+from mcppd.core.registry import Entry
+from mcppd.core.review import Finding, review_manifest, review_names, review_registry
+from mcppd.core.yaml import Document, read_yaml
+from mcppd.reloading.loader import ENTRY, MANIFEST, Loaded, Loader, Scan, load
+from mcppd.reloading.slots import module_of
+
+COMPILE_LIMIT: Final = 60.0
+"""Seconds for another interpreter to compile a module: the largest that is served takes ten."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """What was looked at, and what was found."""
+
+    findings: dict[Finding, None] = field(default_factory=dict)  # each once
+    modules: int = 0
+    tools: int = 0
+    ignored: list[str] = field(default_factory=list)  # templates
+
+    def add(self, found: Iterable[Finding]) -> None:
+        """Take findings in."""
+        self.findings |= dict.fromkeys(found)
+
+    @property
+    def errors(self) -> int:
+        """How many of the findings are errors."""
+        return sum(finding.is_error for finding in self.findings)
+
+    @property
+    def warnings(self) -> int:
+        """How many are warnings."""
+        return len(self.findings) - self.errors
+
+    def in_order(self) -> list[Finding]:
+        """The findings by file and line."""
+        return sorted(self.findings, key=_order)
+
+
+def check_registry(path: str, environ: Mapping[str, str]) -> Checked:
+    """Check a registry and every module that it serves."""
+    checked = Checked()
+    scan = Loader(path, environ).scan(Scan(), {})
+    if scan.registry is None:
+        checked.add([Finding(True, scan.fault)] if scan.fault else [])
+        return checked
+    try:
+        with open(path, "rb") as file:
+            checked.add(review_registry(read_yaml(file.read(), path), scan.registry))
+    except FaultError as error:  # saved again since the scan
+        checked.add([Finding(True, error.fault)])
+    checked.add(_entries(scan, checked.ignored))
+    _modules(scan.modules, checked)
+    return checked
+
+
+def check_module(directory: str) -> Checked:
+    """Check one module by itself."""
+    checked = Checked()
+    place = Fault("listed here", os.path.join(directory, MANIFEST))
+    _modules([load(directory, Entry(directory, is_glob=False, place=place), None)], checked)
+    return checked
+
+
+def _order(finding: Finding) -> tuple[Any, ...]:
+    fault = finding.fault
+    return fault.file or "", fault.line or 0, fault.column or 0, not finding.is_error, fault.message
+
+
+def _entries(scan: Scan, ignored: list[str]) -> Iterator[Finding]:
+    """What is wrong with where entries lead."""
+    for entry in scan.registry.entries if scan.registry is not None else ():
+        if not entry.enabled:
+            continue
+        if entry.is_glob:
+            found = [path.rstrip("/") for path in glob.glob(entry.path, recursive=True)]
+            ignored += [path for path in found if _is_template(path) and os.path.isdir(path)]
+            if not any(os.path.exists(os.path.join(path, MANIFEST)) for path in found):
+                yield _at(entry, f"no directory with a {MANIFEST} is there: {entry.path}", is_error=False)
+        elif _is_template(entry.path):
+            wrong = f"{entry.path} is ignored: its name begins with _, which is for templates"
+            yield _at(entry, wrong, is_error=False)
+
+
+def _is_template(path: str) -> bool:
+    return os.path.basename(path).startswith("_")
+
+
+def _at(entry: Entry, message: str, *, is_error: bool) -> Finding:
+    return Finding(is_error, replace(entry.place, message=message))
+
+
+def _modules(modules: Iterable[Loaded], checked: Checked) -> None:
+    taken: dict[str, str] = {}
+    served = []
+    documents: dict[str, Document] = {}
+    for loaded in modules:
+        checked.modules += 1
+        checked.add(_module_fault(loaded))
+        checked.add(_sources(loaded))
+        if loaded.manifest is None:
+            continue
+        document = read_yaml(loaded.files[_manifest_of(loaded)], _manifest_of(loaded))
+        checked.tools += len(loaded.manifest.tools)
+        checked.add(review_manifest(document, loaded.manifest))
+        if loaded.name in taken:
+            wrong = f"the name {loaded.name!r} is taken by {taken[loaded.name]}: give one of them another"
+            checked.add([Finding(True, document.fault(("name",), wrong, at_value=True))])
+            continue
+        taken[loaded.name] = loaded.directory
+        documents[loaded.directory] = document
+        served.append(loaded)
+    checked.add(_names(served, documents))
+
+
+def _manifest_of(loaded: Loaded) -> str:
+    return os.path.join(loaded.directory, MANIFEST)
+
+
+def _module_fault(loaded: Loaded) -> Iterator[Finding]:
+    """Why the module as a whole can't be served."""
+    fault = loaded.fault
+    if fault is None:
+        return
+    if fault.file == loaded.directory:
+        fault = replace(fault, file=_manifest_of(loaded))
+    if loaded.entry.is_glob or os.path.isdir(loaded.directory):
+        yield Finding(True, fault)
+    else:
+        wrong = f"there is no directory {loaded.directory}: correct the path, or remove the entry"
+        yield _at(loaded.entry, wrong, is_error=True)
+
+
+def _names(modules: Iterable[Loaded], documents: Mapping[str, Document]) -> Iterator[Finding]:
+    """What becomes of the names of tools when these modules are served together."""
+    served = []
+    for loaded in modules:
+        tools = loaded.manifest.tools if loaded.manifest is not None else ()
+        offers = tuple(make_offer(tool.name, tool.definition, fault=tool.fault) for tool in tools)
+        served.append(module_of(loaded, None, offers))
+    return review_names(build_catalog(served), documents)
+
+
+def _sources(loaded: Loaded) -> Iterator[Finding]:
+    """What is wrong with the module's Python, by the interpreter that is to run it."""
+    paths = sorted(path for path in loaded.stamps if path.endswith(".py"))
+    entry = os.path.join(loaded.directory, ENTRY)
+    python = loaded.generation(0).python
+    if python is None:
+        problems = sources.problems_of(paths, entry)
+    else:
+        try:
+            problems = _problems_by(python, paths, entry)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            wrong = f"its sources can't be compiled by {python} ({_reason(error)}): correct `python:`"
+            yield _at(loaded.entry, wrong, is_error=True)
+            return
+    for problem in problems:
+        yield Finding(problem.pop("is_error"), Fault(**problem))
+
+
+def _problems_by(python: str, paths: list[str], entry: str) -> list[sources.Problem]:
+    """The same, by another interpreter."""
+    done = subprocess.run(
+        [python, "-I", "-S", "-X", "utf8", sources.__file__],
+        input=json.dumps({"paths": paths, "entry": entry}),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=COMPILE_LIMIT,
+        check=True,
+    )
+    problems: list[sources.Problem] = json.loads(done.stdout)
+    return problems
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case OSError():
+            return error.strerror or str(error)
+        case subprocess.CalledProcessError():
+            lines = str(error.stderr).strip().splitlines()
+            return lines[-1] if lines else f"it ended with {error.returncode}"
+        case subprocess.TimeoutExpired():
+            return f"it took more than {COMPILE_LIMIT:g} s"
+        case _:
+            return "it doesn't answer as Python does"
