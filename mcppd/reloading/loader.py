@@ -149,10 +149,10 @@ class Loader:
             places.update({path: stamp(path) for path in found if not _has_manifest(path)})
             found = [path for path in found if _has_manifest(path) or os.path.basename(path).startswith("_")]
         for path in found:
-            if os.path.basename(path).startswith("_"):
-                warnings.append(Fault(f"{path} is ignored: its name begins with _ (a template)"))
-            else:
+            if not os.path.basename(path).startswith("_"):
                 yield path
+            elif not entry.is_glob:  # below a glob it is where templates are expected
+                warnings.append(Fault(f"{path} is ignored: its name begins with _ (a template)"))
 
 
 def _with_common_options(registry: Registry) -> Registry:

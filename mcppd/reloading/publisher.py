@@ -26,12 +26,14 @@ class Publisher:
         self.last_report: Report | None = None
         self.tell: Callable[[], int] = lambda: 0  # called when what is advertised changed; how many were told
         self._removed: dict[str, str] = {}
+        self._is_first = True
 
     def publish(self, modules: Sequence[Module], warnings: Sequence[Fault], started: float) -> bool:
         """Serve these modules from now on; False where that is what is served already.
 
         `started` is when the reload began, in seconds of the monotonic clock.
         """
+        is_first, self._is_first = self._is_first, False  # nobody can have seen another list
         old = self.catalog
         new = build_catalog(modules, warnings)
         changes = compare(old, new)
@@ -40,7 +42,7 @@ class Publisher:
         list_changed = old.fingerprint != new.fingerprint
         self._note_removed(old, new)
         self.catalog = replace(new, removed=dict(self._removed))
-        notified = self.tell() if list_changed else 0
+        notified = self.tell() if list_changed and not is_first else 0
         if changes:
             self.last_report = Report(clock(), time.monotonic() - started, changes, list_changed, notified)
             logger.info("reload: %s", self.last_report)

@@ -33,6 +33,8 @@ logger = logging.getLogger("mcppd.reload")
 
 SETTLE_LIMIT: Final = 2.0
 """Seconds a call or a list waits for a save to be loaded; then the version before answers, and says so (D19)."""
+START_LIMIT: Final = 60.0
+"""Seconds for the first pass: nothing is served before it, so nobody has to be told that the list changed then."""
 AT_ONCE: Final = 8
 """Versions that are prepared at the same time: enough for one slow import not to hold up a start, few processes."""
 TOGETHER: Final = 1.0
@@ -55,9 +57,10 @@ class Reloader:
         self._scan = Scan(is_young=True)  # unsettled until the first pass is through
         self._slots: dict[str, Slot] = {}
         self._joined: dict[str, frozenset[str]] = {}
-        self._removed: dict[str, str] = {}
+        self._in_judgement: frozenset[str] | None = None  # directories, while a pass has them judged
         self._known: frozenset[str] = frozenset()  # every path whose change matters
         self._preparing = asyncio.Semaphore(AT_ONCE)
+        self._started = asyncio.Event()
         self._wake = asyncio.Event()
         self._news = asyncio.Event()  # something changed since the pass under way began
         self._requested = 0  # passes asked for
@@ -69,9 +72,12 @@ class Reloader:
 
     async def settled(self, name: str | None) -> bool:
         """Wait until what is on the disk is what is served, for one tool or for all; False if it took too long."""
-        if (reason := self._unsettled(name)) is None:
+        if self._started.is_set() and self._unsettled(name) is None:
             return True
         try:
+            async with asyncio.timeout(START_LIMIT):
+                await self._started.wait()
+            reason = self._unsettled(name)
             async with asyncio.timeout(SETTLE_LIMIT):
                 while reason is not None:
                     await self._another_pass(wanted=reason == "changed")
@@ -142,6 +148,7 @@ class Reloader:
         await self._pass()
         if self._scan.registry is None and self._scan.fault is not None:
             raise FaultError(self._scan.fault)
+        self._started.set()
         self._tell_passed()
 
     async def run(self) -> None:
@@ -196,7 +203,7 @@ class Reloader:
         self._scan = scan
         self._drop_missing()
         changed = self._changed()
-        offers = await self._verdicts.offers(loaded.manifest for _, loaded in changed if loaded.manifest)
+        offers = await self._judged(changed)
         prepared = iter(offers)
         for slot, loaded in changed:
             self._propose(slot, loaded, next(prepared) if loaded.manifest else ())
@@ -205,6 +212,14 @@ class Reloader:
         self._adopt()
         self._publish(started)
         self._look_again_when_older()
+
+    async def _judged(self, changed: list[tuple[Slot, Loaded]]) -> list[tuple[Offer, ...]]:
+        """What the manifests of new versions offer; meanwhile they are under way, but in no slot yet."""
+        self._in_judgement = frozenset(loaded.directory for _, loaded in changed)
+        try:
+            return await self._verdicts.offers(loaded.manifest for _, loaded in changed if loaded.manifest)
+        finally:
+            self._in_judgement = None
 
     def _changed(self) -> list[tuple[Slot, Loaded]]:
         """The slots for which something new lies on the disk."""
@@ -359,14 +374,23 @@ class Reloader:
             if stamps.differing(scan.places):
                 return "changed"
             slots: Iterable[Slot] = self._slots.values()
-            young = scan.is_young
+            busy = scan.is_young or self._in_judgement is not None
         else:
             slots = [slot] if (slot := self._slots.get(tool.module.directory)) else []
-            young = False
+            busy = not slots or tool.module.directory in (self._in_judgement or ())
         for slot in slots:
-            if reason := _slot_unsettled(slot):
+            if reason := self._slot_unsettled(slot):
                 return reason
-        return "busy" if young else None
+        return "busy" if busy else None
+
+    def _slot_unsettled(self, slot: Slot) -> str | None:
+        loaded = slot.loaded
+        if stamps.differing(loaded.stamps) or (slot.fault is not None and stamps.differing(loaded.places)):
+            return "changed"
+        if not self._joined.get(loaded.directory, frozenset()) <= loaded.stamps.keys():
+            return "changed"  # files that were imported a moment ago are not watched over yet
+        on_its_way = slot.candidate is not None and not slot.candidate.is_served
+        return "busy" if on_its_way or loaded.is_young else None
 
     def _watch(self) -> None:
         """Watch every directory in which a change may matter; note every path that does."""
@@ -390,12 +414,3 @@ class Reloader:
     def _grown(self) -> None:
         self._youth = None
         self._want()
-
-
-def _slot_unsettled(slot: Slot) -> str | None:
-    if stamps.differing(slot.loaded.stamps) or (
-        slot.fault is not None and stamps.differing(slot.loaded.places)
-    ):
-        return "changed"
-    on_its_way = slot.candidate is not None and not slot.candidate.is_served
-    return "busy" if on_its_way or slot.loaded.is_young else None
