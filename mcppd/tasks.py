@@ -25,7 +25,11 @@ class Tasks(asyncio.TaskGroup):
     ) -> asyncio.Task[Result]:
         """Run something in a task of this group; where it fails that is logged, and its result is None."""
         guarded = cast("Coroutine[Any, Any, Result]", _guarded(cast("Awaitable[Result]", coro)))
-        return super().create_task(guarded, name=name, context=context)
+        task = super().create_task(guarded, name=name, context=context)
+        task.add_done_callback(
+            lambda _: coro.close()
+        )  # one that is cancelled before its first step never began it
+        return task
 
 
 async def _guarded(work: Awaitable[Result]) -> Result | None:

@@ -11,7 +11,6 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -20,7 +19,8 @@ from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
 from mcppd.reloading import stamps
-from mcppd.reloading.loader import Loaded, Loader, Scan
+from mcppd.reloading.board import Board
+from mcppd.reloading.loader import Loaded, Loader
 from mcppd.reloading.manifests import KeptManifests
 from mcppd.reloading.publisher import Publisher, clock, nothing_changed
 from mcppd.reloading.reports import Report
@@ -54,10 +54,7 @@ class Reloader:
         self._verdicts = verdicts
         self._kept = kept
         self._tasks = tasks
-        self._scan = Scan(is_young=True)  # unsettled until the first pass is through
-        self._slots: dict[str, Slot] = {}
-        self._joined: dict[str, frozenset[str]] = {}
-        self._in_judgement: frozenset[str] | None = None  # directories, while a pass has them judged
+        self._board = Board()
         self._known: frozenset[str] = frozenset()  # every path whose change matters
         self._preparing = asyncio.Semaphore(AT_ONCE)
         self._started = asyncio.Event()
@@ -72,23 +69,23 @@ class Reloader:
 
     async def settled(self, name: str | None) -> bool:
         """Wait until what is on the disk is what is served, for one tool or for all; False if it took too long."""
-        if self._started.is_set() and self._unsettled(name) is None:
+        if self._started.is_set() and self._board.unsettled(self._directory(name)) is None:
             return True
         try:
             async with asyncio.timeout(START_LIMIT):
                 await self._started.wait()
-            reason = self._unsettled(name)
+            reason = self._board.unsettled(self._directory(name))
             async with asyncio.timeout(SETTLE_LIMIT):
                 while reason is not None:
                     await self._another_pass(wanted=reason == "changed")
-                    reason = self._unsettled(name)
+                    reason = self._board.unsettled(self._directory(name))
         except TimeoutError:
             return False
         return True
 
     async def reload(self) -> Report:
         """Look at everything again, also at what was found broken, and say what changed."""
-        for slot in self._slots.values():
+        for slot in self._board.slots.values():
             slot.broken = None
         before = self.publisher.last_report
         started = time.monotonic()
@@ -116,21 +113,18 @@ class Reloader:
     @property
     def registry_fault(self) -> Fault | None:
         """What is wrong with the registry as it lies on the disk."""
-        return self._scan.fault
+        return self._board.scan.fault
 
     # what the pool tells
 
     def joined(self, generation: Generation) -> None:
         """A worker imported files of the person's own from elsewhere: from now on they belong to the module."""
-        inside = generation.directory + os.sep
-        outside = frozenset(path for path in generation.files if not path.startswith(inside))
-        if outside != self._joined.get(generation.directory, frozenset()):
-            self._joined[generation.directory] = outside
+        if self._board.note_joined(generation):
             self._want()
 
     def import_failed(self, generation: Generation, fault: Fault) -> bool:
         """The first call found that a generation can't be imported; whether another takes its place."""
-        slot = self._slots.get(generation.directory)
+        slot = self._board.slots.get(generation.directory)
         if slot is None or slot.served is None:
             return False
         if slot.served.generation is not generation:
@@ -146,8 +140,8 @@ class Reloader:
     async def start(self) -> None:
         """The first pass; raises FaultError if there is no registry that can be read."""
         await self._pass()
-        if self._scan.registry is None and self._scan.fault is not None:
-            raise FaultError(self._scan.fault)
+        if self._board.scan.registry is None and self._board.scan.fault is not None:
+            raise FaultError(self._board.scan.fault)
         self._started.set()
         self._tell_passed()
 
@@ -179,8 +173,13 @@ class Reloader:
         return (
             path in self._known
             or path.endswith((".py", ".yaml"))
-            or os.path.dirname(path) in self._scan.places
+            or os.path.dirname(path) in self._board.scan.places
         )
+
+    def _directory(self, name: str | None) -> str | None:
+        """The directory of the module that a tool belongs to, None where there is no such tool."""
+        tool = self.catalog.find(name) if name is not None else None
+        return tool.module.directory if tool is not None else None
 
     def _want(self) -> None:
         self._requested += 1
@@ -199,15 +198,17 @@ class Reloader:
 
     async def _pass(self) -> None:
         started = time.monotonic()
-        scan = await asyncio.to_thread(self._loader.scan, self._scan, dict(self._joined))
-        self._scan = scan
-        self._drop_missing()
+        board = self._board
+        scan = await asyncio.to_thread(self._loader.scan, board.scan, dict(board.joined))
+        for slot in board.take(scan):
+            self._discard(slot.drop_candidate())
         changed = self._changed()
         offers = await self._judged(changed)
         prepared = iter(offers)
         for slot, loaded in changed:
             self._propose(slot, loaded, next(prepared) if loaded.manifest else ())
-        self._watch()
+        self._known, directories = board.paths_to_watch(self._loader.path)
+        self.watcher.watch(directories)
         await self._wait_together()
         self._adopt()
         self._publish(started)
@@ -215,18 +216,17 @@ class Reloader:
 
     async def _judged(self, changed: list[tuple[Slot, Loaded]]) -> list[tuple[Offer, ...]]:
         """What the manifests of new versions offer; meanwhile they are under way, but in no slot yet."""
-        self._in_judgement = frozenset(loaded.directory for _, loaded in changed)
+        self._board.in_judgement = frozenset(loaded.directory for _, loaded in changed)
         try:
             return await self._verdicts.offers(loaded.manifest for _, loaded in changed if loaded.manifest)
         finally:
-            self._in_judgement = None
+            self._board.in_judgement = None
 
     def _changed(self) -> list[tuple[Slot, Loaded]]:
         """The slots for which something new lies on the disk."""
         changed = []
-        for loaded in self._scan.modules:
-            slot = self._slots.setdefault(loaded.directory, Slot(loaded))
-            slot.loaded = loaded
+        for loaded in self._board.scan.modules:
+            slot = self._board.slots[loaded.directory]
             candidate = slot.candidate
             if candidate is not None and candidate.is_for(loaded):
                 continue
@@ -277,8 +277,10 @@ class Reloader:
 
     async def _wait_together(self) -> None:
         """Wait until all that is new is ready, but not long, and not while something newer lies on the disk."""
-        candidates = (slot.candidate for slot in self._slots.values())
+        candidates = (slot.candidate for slot in self._board.slots.values())
         tasks = {each.task for each in candidates if each is not None and not each.is_served}
+        if not tasks:
+            return
         news = self._tasks.create_task(self._news.wait())
         deadline = time.monotonic() + TOGETHER
         while tasks and not news.done() and (left := deadline - time.monotonic()) > 0:
@@ -288,7 +290,7 @@ class Reloader:
 
     def _adopt(self) -> None:
         """Take over every candidate that is done."""
-        for slot in self._slots.values():
+        for slot in self._board.slots.values():
             candidate = slot.candidate
             if candidate is None or not candidate.task.done():
                 continue
@@ -328,87 +330,17 @@ class Reloader:
         if candidate is not None and not candidate.is_served and candidate.module.generation is not None:
             self._pool.retire(candidate.module.generation)
 
-    def _drop_missing(self) -> None:
-        there = {loaded.directory for loaded in self._scan.modules}
-        for directory in self._slots.keys() - there:
-            self._discard(self._slots.pop(directory).drop_candidate())
-            self._joined.pop(directory, None)
-
     # publishing
 
     def _publish(self, started: float) -> None:
         """Put what the slots serve in place of the catalog, if that changes anything."""
-        if self.publisher.publish(self._modules(), self._warnings(), started):
-            served = [module for slot in self._slots.values() for module in slot.modules()]
+        if self.publisher.publish(self._board.modules(), self._board.warnings(), started):
+            served = [module for slot in self._board.slots.values() for module in slot.modules()]
             self._pool.retire_all_but(module.generation for module in served if module.generation is not None)
-
-    def _modules(self) -> list[Module]:
-        """The modules in registry order, each with its fault; a name that is taken is a fault of the second."""
-        taken: dict[str, str] = {}
-        found = []
-        for loaded in self._scan.modules:
-            if (module := self._slots[loaded.directory].shown()) is None:
-                continue
-            if module.name in taken:
-                text = f"the name {module.name!r} is taken by {taken[module.name]}: give one of them another"
-                fault = Fault(text, module.directory)
-                module = replace(module, name=module.directory, generation=None, offers=(), fault=fault)
-            taken.setdefault(module.name, module.directory)
-            found.append(module)
-        return found
-
-    def _warnings(self) -> list[Fault]:
-        scan = self._scan
-        of_registry = (*scan.registry.faults, *scan.registry.warnings) if scan.registry is not None else ()
-        return [*([scan.fault] if scan.fault else []), *of_registry, *scan.warnings]
-
-    # looking
-
-    def _unsettled(self, name: str | None) -> str | None:
-        """Why what is served may not be what is on the disk: "changed", "busy", or None."""
-        tool = self.catalog.find(name) if name is not None else None
-        scan = self._scan
-        if stamps.differing(scan.stamps):
-            return "changed"
-        if tool is None:
-            if stamps.differing(scan.places):
-                return "changed"
-            slots: Iterable[Slot] = self._slots.values()
-            busy = scan.is_young or self._in_judgement is not None
-        else:
-            slots = [slot] if (slot := self._slots.get(tool.module.directory)) else []
-            busy = not slots or tool.module.directory in (self._in_judgement or ())
-        for slot in slots:
-            if reason := self._slot_unsettled(slot):
-                return reason
-        return "busy" if busy else None
-
-    def _slot_unsettled(self, slot: Slot) -> str | None:
-        loaded = slot.loaded
-        if stamps.differing(loaded.stamps) or (slot.fault is not None and stamps.differing(loaded.places)):
-            return "changed"
-        if not self._joined.get(loaded.directory, frozenset()) <= loaded.stamps.keys():
-            return "changed"  # files that were imported a moment ago are not watched over yet
-        on_its_way = slot.candidate is not None and not slot.candidate.is_served
-        return "busy" if on_its_way or loaded.is_young else None
-
-    def _watch(self) -> None:
-        """Watch every directory in which a change may matter; note every path that does."""
-        registry = self._scan.stamps
-        links = {link for path in registry for link in stamps.links_on(path)}
-        wanted = {*map(os.path.dirname, registry), *self._scan.places, *links}
-        known = {*registry, *wanted}
-        for loaded in self._scan.modules:
-            known.update(loaded.stamps, loaded.places)
-            wanted.update(
-                loaded.places, map(os.path.dirname, loaded.stamps), stamps.links_on(loaded.directory)
-            )
-        self._known = frozenset(known)
-        self.watcher.watch(map(stamps.nearest_directory, wanted))
 
     def _look_again_when_older(self) -> None:
         """A young file is read again once its stamp can be trusted (D19)."""
-        if self._scan.is_young and self._youth is None:
+        if self._board.scan.is_young and self._youth is None:
             self._youth = asyncio.get_running_loop().call_later(stamps.YOUNG, self._grown)
 
     def _grown(self) -> None:
