@@ -1,0 +1,69 @@
+"""What a call answers: data for the agent, and a few lines of Markdown for the person who looks on."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any, Final
+
+from .cache import Hit
+from .contents import MARKUP
+from .fetching import Page, clean
+
+Result = dict[str, Any]
+
+TITLE: Final = re.compile(r"<title(?:\s[^>]{0,200})?>(.{0,500}?)</title", re.IGNORECASE | re.DOTALL)
+
+MAX_TITLE: Final = 120
+"""Characters of a title: one line."""
+
+HEAD: Final = 20_000
+"""Characters at the beginning of a page in which its title is looked for."""
+
+MARKS: Final = re.compile(r"([\\`*_\[\]<>|~&])")
+"""Characters that mean something within a line of Markdown: a title must not put a link or an image before a person."""
+
+
+def show(page: Page, max_chars: int, hit: Hit | None) -> Result:
+    """The answer of a fetch that came to a page."""
+    text = page.text[:max_chars]
+    result = {
+        "url": page.url,
+        "content_type": page.content_type,
+        "text": text,
+        "truncated": not page.whole or len(page.text) > max_chars,
+        "cached": hit is not None,
+    }
+    if hit is not None:
+        result["cache_age_seconds"] = int(hit.age)
+    return {"success": True, "result": result, "display": display(page, len(text), hit)}
+
+
+def display(page: Page, shown: int, hit: Hit | None) -> str:
+    """The title, where it came from, how much of it, and whether it was fetched just now."""
+    there = f"{len(page.text):,}" if page.whole else f"more than {len(page.text):,}"
+    size = (
+        f"{shown:,} characters"
+        if page.whole and shown == len(page.text)
+        else f"{shown:,} of {there} characters"
+    )
+    facts = [escaped(page.content_type) or "no content type", size]
+    if hit is not None:
+        facts.append(f"cached {int(hit.age)} s ago")
+    return f"**{escaped(title_of(page))}**\n\n<{page.url}>\n\n{', '.join(facts)}"
+
+
+def title_of(page: Page) -> str:
+    """The page's title; its address if it has none."""
+    found = TITLE.search(page.text[:HEAD]) if MARKUP.search(page.content_type.lower()) else None
+    return clean(html.unescape(found[1]))[:MAX_TITLE] if found and clean(found[1]) else page.url[:MAX_TITLE]
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return MARKS.sub(r"\\\1", text)
+
+
+def failure(error: str) -> Result:
+    """The answer of a fetch that came to nothing."""
+    return {"success": False, "error": error}
