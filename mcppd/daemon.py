@@ -11,9 +11,9 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from mcppd_shim import places
 
@@ -23,6 +23,7 @@ from mcppd.core.calls import base_environment
 from mcppd.core.catalog import Catalog
 from mcppd.core.effects import ServerInfo
 from mcppd.core.errors import McppdError
+from mcppd.core.events import Event, Stopping
 from mcppd.reloading.loader import Loader
 from mcppd.reloading.manifests import KeptManifests
 from mcppd.reloading.reloader import Reloader
@@ -41,6 +42,8 @@ logger = logging.getLogger("mcppd")
 
 DRAIN_LIMIT: Final = 10.0
 """Seconds that running calls may take to end when the daemon stops."""
+LAST_WORDS_LIMIT: Final = 1.0
+"""Seconds to answer those that did not: their workers are gone by then, so only the writing is left."""
 
 INSTRUCTIONS: Final = (
     "Tools of this person, served by mcppd; they can change while you work, and edits are live at once. "
@@ -48,16 +51,32 @@ INSTRUCTIONS: Final = (
 )
 
 
-def run(claimed: Claim, *, background: bool = False) -> int:
+class View(Protocol):
+    """Shows a person what happens, in place of log lines on stderr."""
+
+    def attach(self, log: logging.Logger) -> None:
+        """Take in what is logged as well, from now on: its warnings and errors are for a person."""
+
+    def tell(self, event: Event) -> None:
+        """Take in what happened; on the event loop, so it neither waits nor fails."""
+
+    async def show(self, status: Callable[[], Mapping[str, Any]]) -> None:
+        """Show it, and what `status` says, until cancelled; where it ends by itself, the daemon stops."""
+
+
+def run(claimed: Claim, *, background: bool = False, view: View | None = None) -> int:
     """Serve until told to stop; the exit status. Errors are told in one line on stderr."""
     found = claimed.places
-    logs.set_up(places.daemon_log(os.environ) if background else None, os.environ.get("MCPP_LOG_LEVEL"))
+    to_file = background or view is not None
+    logs.set_up(places.daemon_log(os.environ) if to_file else None, os.environ.get("MCPP_LOG_LEVEL"))
+    if view is not None:
+        view.attach(logger)
     _raise_descriptor_limit()
-    daemon = Daemon(found, dict(os.environ))
+    daemon = Daemon(found, dict(os.environ), view)
     status = 0
     try:
         daemon.loader.check_registry()  # before anybody can connect, whose requests would be lost
-        if not background:
+        if not to_file:
             text = agent_configuration(claimed)
             _tell(f"To use it from an agent, put this into its MCP configuration:\n{text}")
         _run_loop(daemon.serve())
@@ -72,12 +91,13 @@ def run(claimed: Claim, *, background: bool = False) -> int:
 class Daemon:
     """Everything of one daemon, joined."""
 
-    def __init__(self, found: Places, environment: dict[str, str]) -> None:
+    def __init__(self, found: Places, environment: dict[str, str], view: View | None = None) -> None:
         self.places = found
         self.registry = os.path.realpath(found.registry)
         self.loader = Loader(found.registry, environment, found.preferred)
         self.started = time.monotonic()
         self._environment = environment
+        self._view = view
         self._stopping = asyncio.Event()
 
     async def serve(self) -> None:
@@ -86,24 +106,53 @@ class Daemon:
         async with Tasks() as tasks:
             self._build(tasks)
             loops: list[asyncio.Task[None]] = []
+            if self._view is not None:
+                loops.append(tasks.create_task(self._show(self._view)))
             try:
                 servers = [
                     await unix.serve(mcp, self.agents.accept),
                     await unix.serve(control, lambda: accept_control(self._methods(), tasks.create_task)),
                 ]
                 await self.reloader.start()
-                loops = [tasks.create_task(self.reloader.run()), tasks.create_task(self.reloader.follow())]
+                loops += [tasks.create_task(self.reloader.run()), tasks.create_task(self.reloader.follow())]
                 self._say_started()
                 await self._stopping.wait()
                 for server in servers:
                     server.close()
                 await self.agents.drain(DRAIN_LIMIT)
+                self.pool.close()  # what still runs is answered: its worker ended
+                await self.agents.drain(LAST_WORDS_LIMIT)
             finally:
                 self._close(loops)
 
     def stop(self) -> None:
         """Begin to stop."""
-        self._stopping.set()
+        if not self._stopping.is_set():
+            self._stopping.set()
+            self._tell(Stopping())
+
+    def status(self) -> Mapping[str, Any]:
+        """What there is now: the daemon, its sessions, its modules."""
+        fault = self.reloader.registry_fault
+        head = {
+            "pid": os.getpid(),
+            "version": mcppd.__version__,
+            "registry": self.reloader.registry,
+            "registry_fault": str(fault) if fault else None,
+            "socket": self.places.sockets.mcp,
+            "control": self.places.sockets.control,
+            "uptime_seconds": round(time.monotonic() - self.started, 1),
+        }
+        report = self.reloader.publisher.last_report
+        rest = {
+            "sessions": self.agents.sessions(),
+            "last_reload": report.as_json() if report else None,
+            "watching": {
+                "mode": "polling" if self.reloader.watcher.is_polling else "inotify",
+                "directories": self.reloader.watcher.count,
+            },
+        }
+        return head | status_of(self.reloader.catalog, self.pool.count) | rest
 
     def _build(self, tasks: asyncio.TaskGroup) -> None:
         found = self.places
@@ -114,9 +163,10 @@ class Daemon:
         self.reloader = Reloader(self.loader, self.pool, verdicts, kept, tasks)
         self.pool.listener = self.reloader
         info = ServerInfo("mcppd", mcppd.__version__, "mcppd", INSTRUCTIONS)
-        answers = Answers(self.reloader, self.pool)
-        self.agents = AgentServer(info, answers, self.registry, self._environment, tasks)
+        answers = Answers(self.reloader, self.pool, self._tell)
+        self.agents = AgentServer(info, answers, self.registry, self._environment, tasks, self._tell)
         self.reloader.publisher.tell = self.agents.broadcast
+        self.reloader.publisher.events = self._tell
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
@@ -146,6 +196,17 @@ class Daemon:
             (time.monotonic() - self.started) * 1000,
         )
 
+    def _tell(self, event: Event) -> None:
+        logs.log_event(event)
+        if self._view is not None:
+            self._view.tell(event)
+
+    async def _show(self, view: View) -> None:
+        try:
+            await view.show(self.status)
+        finally:
+            self.stop()
+
     async def _reload_by_signal(self) -> None:
         await self.reloader.reload()
 
@@ -161,26 +222,7 @@ class Daemon:
 
     async def _status(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         await self.reloader.settled(None)
-        fault = self.reloader.registry_fault
-        head = {
-            "pid": os.getpid(),
-            "version": mcppd.__version__,
-            "registry": self.reloader.registry,
-            "registry_fault": str(fault) if fault else None,
-            "socket": self.places.sockets.mcp,
-            "control": self.places.sockets.control,
-            "uptime_seconds": round(time.monotonic() - self.started, 1),
-        }
-        report = self.reloader.publisher.last_report
-        rest = {
-            "sessions": self.agents.sessions(),
-            "last_reload": report.as_json() if report else None,
-            "watching": {
-                "mode": "polling" if self.reloader.watcher.is_polling else "inotify",
-                "directories": self.reloader.watcher.count,
-            },
-        }
-        return head | status_of(self.reloader.catalog, self.pool.count) | rest
+        return self.status()
 
     async def _list(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         await self.reloader.settled(None)

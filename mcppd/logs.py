@@ -7,6 +7,10 @@ import os
 from logging.handlers import RotatingFileHandler
 from typing import Final
 
+from mcppd.core.events import CallEnded, Event, Reloaded, SessionEnded, SessionStarted, Stopping
+
+logger = logging.getLogger("mcppd")
+
 LEVELS: Final = {
     "debug": logging.DEBUG,
     "info": logging.INFO,
@@ -31,7 +35,21 @@ def set_up(path: str | None, level: str | None) -> None:
     for switch in ("logThreads", "logProcesses", "logMultiprocessing", "logAsyncioTasks", "_srcfile"):
         setattr(logging, switch, None)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname).1s %(message)s", "%H:%M:%S"))
-    root = logging.getLogger("mcppd")
-    root.handlers[:] = [handler]
-    root.setLevel(LEVELS.get((level or "").strip().lower(), logging.INFO))
-    root.propagate = False
+    logger.handlers[:] = [handler]
+    logger.setLevel(LEVELS.get((level or "").strip().lower(), logging.INFO))
+    logger.propagate = False
+
+
+def log_event(event: Event) -> None:
+    """One line for each call and each reload; never a call's arguments or its result."""
+    match event:
+        case CallEnded(agent, tool, seconds, outcome):
+            logger.info("call: %s by %s: %s (%.1f ms)", tool, agent, outcome, seconds * 1000)
+        case Reloaded(report):
+            logger.info("reload: %s", report)
+        case SessionStarted(agent, workspace):
+            logger.debug("session: %s came, workspace %s", agent, workspace)
+        case SessionEnded(agent, calls, seconds):
+            logger.debug("session: %s went after %.1f s and %d calls", agent, seconds, calls)
+        case Stopping():
+            logger.info("mcppd is stopping")

@@ -68,7 +68,7 @@ def _module(module: Module, tools: list[Tool], count: CountWorkers) -> dict[str,
         "fault": _fault(module.fault),
         "since": module.since or None,
         "faults": [str(fault) for fault in module.faults],
-        "warnings": [str(warning) for warning in module.warnings],
+        "warnings": module.all_warnings,
     }
 
 

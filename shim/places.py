@@ -110,6 +110,9 @@ def socket_paths(socket: str | None, registry: str, environ: Mapping[str, str], 
     """Where the daemon of a registry ("" is the default one) listens; `socket` is `--socket`."""
     if socket is not None:
         path = absolute(socket)
+        usual = _inside((runtime_directory(environ, uid),))
+        if path == usual.mcp:
+            return usual  # one place, one lock, whichever way it was named
         beside = SocketPaths((path.rpartition("/")[0] or "/",), path, f"{path}.control", f"{path}.lock")
         return beside if _fits(beside) else _short(path, uid)
     directories: tuple[str, ...] = (runtime_directory(environ, uid),)
@@ -138,7 +141,10 @@ def check_directory(path: str, uid: int, *, make: bool) -> None:
         raise PlaceError(EINVAL, sentence, path)
     mode = S_IMODE(status.st_mode) & 0o777
     if mode != DIRECTORY_MODE:
-        sentence = f"{path} has mode {mode:04o}, not 0700, so others may enter: run `chmod 700 {path}`"
+        advice = f"run `chmod 700 {path}`"
+        if not path.rpartition("/")[2].startswith("mcppd"):  # never tell anybody to close /tmp or a home
+            advice = "name a socket in a directory of its own (`mkdir -m 700 DIR`)"
+        sentence = f"{path} has mode {mode:04o}, not 0700, so others may enter: {advice}"
         raise PlaceError(EINVAL, sentence, path)
 
 

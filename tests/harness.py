@@ -284,7 +284,9 @@ class Client:
                 self.process.terminate()
             await self.process.wait()
         self._task.cancel()
-        await asyncio.wait([self._task])  # a cancellation of our own caller is not held back, nor is a failure
+        await asyncio.wait(
+            [self._task]
+        )  # a cancellation of our own caller is not held back, nor is a failure
         if not self._task.cancelled():
             self._task.result()
 

@@ -28,7 +28,7 @@ ROOMS = {
         *("serving", "reloading", "workers", "backends", "transport", "client", "core", "mcppd_shim"),
         *("bundled", "logs", "starting", "status", "tasks"),
     },
-    "logs": set(),
+    "logs": {"core"},
     "status": {"core"},
     "tasks": set(),
     "starting": {"transport", "core", "bundled", "mcppd_shim"},

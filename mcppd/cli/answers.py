@@ -128,10 +128,10 @@ class ModuleReload(Answer):
         return " ".join(filter(None, parts))
 
     def _generations(self) -> str:
+        if self.new is None:  # nothing of it can answer
+            return "" if self.fault else f"removed, was generation {self.old}"
         if self.old is None:
-            return f"new, generation {self.new}" if self.new is not None else "new"
-        if self.new is None:
-            return f"removed, was generation {self.old}"
+            return f"new, generation {self.new}"
         return f"generation {self.old} -> {self.new}" if self.old != self.new else f"generation {self.new}"
 
 

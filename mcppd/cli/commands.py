@@ -16,6 +16,7 @@ from mcppd.cli.output import complain
 
 COMMANDS: Final = {
     "serve": "Run the daemon in the foreground.",
+    "dev": "Run the daemon in the foreground, with a live view of what it does.",
     "start": "Start the daemon in the background.",
     "stop": "Stop the daemon, with everything it started.",
     "status": "Show the daemon, its sessions and its modules.",
@@ -25,6 +26,7 @@ COMMANDS: Final = {
     "reload": "Load what has changed on disk, and say what it was.",
     "new": "Make a module that works, and register it.",
     "check": "Check the registry and its modules, without a daemon.",
+    "demo": "Show in a second that a saved change is live.",
 }
 """Each command is `command` in the file of its name; the sentence is the first of its help."""
 

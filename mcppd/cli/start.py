@@ -56,7 +56,7 @@ def _status(daemon: Daemon) -> dict[str, Any] | None:
 def _start(daemon: Daemon) -> dict[str, Any]:
     log = Path(daemon_log(os.environ))
     size = log.stat().st_size if log.exists() else 0
-    _adopt_orphans()
+    adopt_orphans()
     try:
         launch(daemon.config, daemon.socket, os.environ)
     except PlaceError as error:
@@ -74,7 +74,7 @@ def _start(daemon: Daemon) -> dict[str, Any]:
     raise _failure(f"the daemon does not answer within {START_LIMIT:g} s", log, size)
 
 
-def _adopt_orphans() -> None:
+def adopt_orphans() -> None:
     """Become the parent of what our children leave behind, so that a daemon's early end is known for sure.
 
     When this process ends, the daemon goes to the parent it would have had.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import socket
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -36,7 +37,7 @@ _META: Final = "io.modelcontextprotocol/"
 
 
 class Client:
-    """One connection to a daemon. Made by `connect` or `control`; ends with `close` or its `async with`.
+    """One connection to a daemon. Made by `connect`, `attach` or `control`; ends with `close` or its `async with`.
 
     `notifications` is called with the method and params of each notification that isn't progress.
     """
@@ -52,14 +53,14 @@ class Client:
         `hello` is a line as `mcppd_shim.hello` makes it, which goes out in front of the first
         request; without one the daemon knows no workspace.
         """
-        return cls(
-            await _connect(path, hello or b""),
-            {
-                _META + "protocolVersion": PROTOCOL,
-                _META + "clientCapabilities": {},
-                _META + "clientInfo": CLIENT_INFO,
-            },
-        )
+        return cls(await _connect(path, hello or b""), _envelope())
+
+    @classmethod
+    async def attach(cls, connected: socket.socket) -> Self:
+        """Speak as an agent over one end of a pair of sockets; the other is a server's stdin and stdout."""
+        connection = Connection()
+        await unix.adopt(connected, connection.link)
+        return cls(connection, _envelope())
 
     @classmethod
     async def control(cls, path: str) -> Self:
@@ -173,6 +174,14 @@ class Client:
             raise ConnectionLostError(
                 f"the daemon has stopped answering; what came of {method} is unknown"
             ) from None
+
+
+def _envelope() -> dict[str, Any]:
+    return {
+        _META + "protocolVersion": PROTOCOL,
+        _META + "clientCapabilities": {},
+        _META + "clientInfo": CLIENT_INFO,
+    }
 
 
 async def _connect(path: str, hello: bytes) -> Connection:

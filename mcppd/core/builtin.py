@@ -121,7 +121,7 @@ def _state_lines(module: Module) -> Iterator[str]:
             yield "Its tools answer with this error until the file is repaired and saved."
     for fault in module.faults:
         yield f"Left out: {fault}"
-    for warning in module.warnings:
+    for warning in module.all_warnings:
         yield f"Warning: {warning}"
 
 

@@ -75,14 +75,25 @@ class Module:
         return "broken" if self.generation is not None and not self.settings.fail_when_broken else "failed"
 
     @property
+    def number(self) -> int | None:
+        """The number of the generation that is served, if there is one."""
+        return self.generation.number if self.generation is not None else None
+
+    @property
     def notice(self) -> str | None:
         """What every answer says while a broken save lies on the disk (D7)."""
         if self.state != "broken":
             return None
         return (
             f"Notice: this answer comes from the last good version of module {self.name!r}; "
-            f"the save of {self.since} does not load: {self.fault}"
+            f"what is saved does not load (since {self.since}): {self.fault}"
         )
+
+    @property
+    def all_warnings(self) -> list[str]:
+        """What is not as it should be, but doesn't keep the module from being served."""
+        of_import = self.generation.warning if self.generation is not None else None
+        return [*map(str, self.warnings), *([f"initialize() failed: {of_import}"] if of_import else [])]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

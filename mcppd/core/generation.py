@@ -32,6 +32,7 @@ class Generation:
     files: dict[str, bytes]
     python: str | None = None  # an interpreter of the module's own
     search: tuple[str, ...] = ()  # directories put at the end of the module search path
+    warning: str | None = None  # why its initialize() failed, if it did
     data: Mapping[str, str] = field(default_factory=dict)  # digests of the data files that `watch:` names
 
     def join(self, files: Iterable[tuple[str, bytes]]) -> None:

@@ -48,6 +48,11 @@ _TOOL: Final[Mapping[str, Any]] = {
     "_meta": dict,
     "portable": bool,
 }
+_MEANT: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("input_schema", "inputschema", "parameters", "schema"), "it is called `inputSchema`"),
+    **dict.fromkeys(("type", "properties", "required"), "it belongs under `inputSchema:`, indented below it"),
+}
+"""Keys that people write where MCP has `inputSchema`."""
 _REQUIRED: Final = "src"  # the only one of the members above that has to be there
 KINDS: Final[Mapping[type, str]] = {str: "a text", bool: "true or false", dict: "a mapping", list: "a list"}
 
@@ -89,7 +94,11 @@ def parse_manifest(document: Document) -> Manifest:
         tools=_tools(document, top.get("tools"), faults),
         timeout=_timeout(document, top.get("timeout"), faults),
         faults=tuple(faults),
-        warnings=(*document.warnings, *unknown_keys(document, (), top, KEYS)),
+        warnings=(
+            *document.warnings,
+            *unknown_keys(document, (), top, KEYS),
+            *_likely_mistakes(document, top.get("tools")),
+        ),
         extras={key: top[key] for key in EXTRAS if top.get(key) is not None},
     )
 
@@ -202,6 +211,14 @@ def _tools(document: Document, items: Any, faults: list[Fault]) -> tuple[ToolDef
         else:
             faults.append(fault)
     return tuple(tools.values())
+
+
+def _likely_mistakes(document: Document, items: Any) -> Iterator[Fault]:
+    """Members of tools that are passed on as any unknown one, but were hardly meant to be."""
+    for index, item in enumerate(items):
+        for key in item if isinstance(item, dict) else ():
+            if key in _MEANT and "inputSchema" not in item:
+                yield document.fault(("tools", index, key), f"`{key}` means nothing in a tool: {_MEANT[key]}")
 
 
 def _nameless(document: Document, path: Path, item: Any) -> Fault | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from mcppd.core.errors import FaultError
@@ -51,6 +51,8 @@ class Entry:
     on_broken: "last-good" lets the last good version answer after a broken save, "fail" lets calls fail.
     watch: globs of data files whose change is a reload; absolute, escaped like `path`.
     place: where the entry stands, as a Fault that only waits for a message.
+    fault: what is wrong with one of the options. The entry still stands for its directory, so that nothing else
+        serves it without what was meant; what it served before goes on.
     """
 
     path: str
@@ -67,6 +69,7 @@ class Entry:
     deny: tuple[str, ...] = ()
     on_broken: OnBroken = "last-good"
     watch: tuple[str, ...] = ()
+    fault: Fault | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +150,10 @@ class _Surroundings:
         if name is None:
             raise ValueError(f"{found[0][:60]!r} is no variable: write ${{NAME}}")
         if name not in self.environ:
-            raise ValueError(f"the daemon has no variable {name[:60]}: set it, or write the value itself")
+            raise ValueError(
+                f"the daemon has no variable {name[:60]} (one that runs in the background has few): take it from the "
+                f"calling agent with `pass_env: [{name[:60]}]`, or write the value itself"
+            )
         return self.environ[name]
 
 
@@ -217,7 +223,7 @@ def _is_module(options: _Options) -> bool:
 
 
 def _entry(options: _Options) -> list[Entry]:
-    """The entry, or nothing where an option is wrong: half of what was meant may be worse than nothing."""
+    """The entry, with what is wrong with it; nothing where its path can't be read."""
     where, document = options.surroundings, options.document
     tools = _Options(document, (*options.path, "tools"), options.one("tools", _mapping) or {}, where)
     path, is_glob = options.one("path", where.module) or ("", False)
@@ -241,7 +247,9 @@ def _entry(options: _Options) -> list[Entry]:
     tools.warn_of_unknown(TOOL_OPTIONS)
     options.faults += tools.faults
     options.warnings += tools.warnings
-    return [] if options.faults else [entry]
+    if not path:
+        return []
+    return [replace(entry, fault=options.faults[0]) if options.faults else entry]
 
 
 def _absolute(path: str, directory: str) -> str:

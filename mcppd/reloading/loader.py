@@ -101,14 +101,20 @@ class Loader:
         entries = registry.entries if registry is not None else ()
         known = {loaded.directory: loaded for loaded in before.modules}
         places: dict[str, Stamp] = {}
-        modules: dict[str, Loaded] = {}
+        modules: dict[str, Loaded | None] = {}  # None: claimed by an entry that is not enabled
         warnings: list[Fault] = []
+        named = {
+            entry.path for entry in entries if not entry.is_glob
+        }  # its own entry holds, wherever it stands
         for entry in entries:
             for directory in self._directories(entry, places, warnings):
-                if entry.enabled and directory not in modules:
-                    extra = joined.get(directory, frozenset())
-                    modules[directory] = load(directory, entry, known.get(directory), extra)
-        found = tuple(modules.values())
+                if directory in modules or (entry.is_glob and directory in named):
+                    continue
+                extra = joined.get(directory, frozenset())
+                modules[directory] = (
+                    load(directory, entry, known.get(directory), extra) if entry.enabled else None
+                )
+        found = tuple(loaded for loaded in modules.values() if loaded is not None)
         young = any(loaded.is_young for loaded in found) or is_young((*stamps.values(), *places.values()))
         return Scan(registry, fault, stamps, places, found, tuple(warnings), young)
 
@@ -204,7 +210,7 @@ def _load(directory: str, entry: Entry, joined: Iterable[str]) -> Loaded:
     stamps: dict[str, Stamp] = {}
     places: dict[str, Stamp] = {}
     files: dict[str, bytes] = {}
-    fault: Fault | None = None
+    fault = entry.fault
     size = 0
     for path in [os.path.join(directory, MANIFEST), *_sources(directory, places), *joined]:
         stamps[path] = stamp(path)
@@ -220,7 +226,9 @@ def _load(directory: str, entry: Entry, joined: Iterable[str]) -> Loaded:
             files[path] = _read(path)
         except OSError as error:
             if path.endswith(MANIFEST):
-                fault = Fault(f"can't be read: {error.strerror}", path)
+                fault = fault or _unreadable(directory, path, error)
+    for pattern in entry.watch:
+        places[_fixed_part(pattern)] = stamp(_fixed_part(pattern))
     data = {
         path: _digest(path, stamps)
         for pattern in entry.watch
@@ -233,15 +241,15 @@ def _load(directory: str, entry: Entry, joined: Iterable[str]) -> Loaded:
 
 
 def _with_manifest(loaded: Loaded) -> Loaded:
-    if loaded.fault is not None:
-        return loaded
     path = os.path.join(loaded.directory, MANIFEST)
+    if path not in loaded.files:
+        return loaded
     try:
         manifest = parse_manifest(read_yaml(loaded.files[path], path))
     except FaultError as error:
-        return replace(loaded, fault=error.fault)
-    fault = None
-    if os.path.join(loaded.directory, ENTRY) not in loaded.files:
+        return replace(loaded, fault=loaded.fault or error.fault)
+    fault = loaded.fault
+    if fault is None and os.path.join(loaded.directory, ENTRY) not in loaded.files:
         fault = Fault(
             f"there is no {ENTRY} beside {MANIFEST}: write it, with an `execute` function", loaded.directory
         )
@@ -250,13 +258,21 @@ def _with_manifest(loaded: Loaded) -> Loaded:
 
 def _sources(directory: str, places: dict[str, Stamp]) -> Iterator[str]:
     if not os.path.isdir(directory):
-        places[directory] = None
+        places[directory] = stamp(directory)
         return
     for path, is_directory in source_files(directory):
         if is_directory:
             places[path] = stamp(path)
         else:
             yield path
+
+
+def _unreadable(directory: str, path: str, error: OSError) -> Fault:
+    """Why there is no manifest."""
+    if os.path.isdir(directory):
+        return Fault(f"can't be read: {error.strerror}", path)
+    what = "is not a directory" if os.path.exists(directory) else "does not exist"
+    return Fault(f"{what}: a module's `path:` is the directory that holds its {MANIFEST}", directory)
 
 
 def _digest(path: str, stamps: dict[str, Stamp]) -> str:

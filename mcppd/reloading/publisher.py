@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from mcppd.core.catalog import Catalog, Module, build_catalog
+from mcppd.core.events import Reloaded, Tell, ignore
 from mcppd.core.faults import Fault
-from mcppd.reloading.reports import Report, compare
-
-logger = logging.getLogger("mcppd.reload")
+from mcppd.core.reports import Report
+from mcppd.reloading.reports import compare
 
 REMOVED_KEPT: Final = 1000
 """Names of removed tools that are remembered, to say when they went."""
@@ -25,6 +24,7 @@ class Publisher:
         self.catalog = Catalog((), ())
         self.last_report: Report | None = None
         self.tell: Callable[[], int] = lambda: 0  # called when what is advertised changed; how many were told
+        self.events: Tell = ignore
         self._removed: dict[str, str] = {}
         self._is_first = True
 
@@ -45,7 +45,7 @@ class Publisher:
         notified = self.tell() if list_changed and not is_first else 0
         if changes:
             self.last_report = Report(clock(), time.monotonic() - started, changes, list_changed, notified)
-            logger.info("reload: %s", self.last_report)
+            self.events(Reloaded(self.last_report))
         return True
 
     def _note_removed(self, old: Catalog, new: Catalog) -> None:

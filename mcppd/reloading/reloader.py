@@ -92,7 +92,9 @@ class Reloader:
         await self._another_pass(wanted=True)
         await self.settled(None)
         report = self.publisher.last_report
-        return report if report is not None and report is not before else nothing_changed(started)
+        if report is None or report is before:  # the watcher was first
+            report = nothing_changed(started)
+        return report.with_broken(self.catalog)
 
     @property
     def catalog(self) -> Catalog:
@@ -245,6 +247,11 @@ class Reloader:
             # a young one may be half written: the pass that comes when it is older decides
             if not loaded.is_young:
                 self._break(slot, loaded, loaded.fault, offers)
+            return
+        mistake = slot.mistake_in(loaded, offers)
+        if mistake is not None:
+            if not loaded.is_young:
+                self._break(slot, loaded, mistake, offers)
             return
         module = module_of(loaded, loaded.generation(slot.next_number()), offers)
         if slot.served is None or slot.served.generation is None:

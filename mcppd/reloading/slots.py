@@ -65,6 +65,20 @@ class Slot:
         """Whether just these files turned out bad already."""
         return self.broken is not None and is_same(self.broken, loaded)
 
+    def mistake_in(self, loaded: Loaded, offers: tuple[Offer, ...]) -> Fault | None:
+        """The fault by which a new manifest would take a working tool away (D7); a removal on purpose has none."""
+        served, manifest = self.served, loaded.manifest
+        if served is None or served.generation is None or manifest is None:
+            return None
+        lost = {offer.name for offer in served.offers if offer.fault is None}
+        lost -= {offer.name for offer in offers if offer.fault is None}
+        known = {fault.message for fault in served.faults}
+        nameless = [fault for fault in manifest.faults if fault.message not in known] if lost else []
+        return next(
+            (offer.fault for offer in offers if offer.fault and offer.name in lost),
+            next(iter(nameless), None),
+        )
+
     def next_number(self) -> int:
         """The number of a new generation."""
         self.numbers += 1

@@ -15,6 +15,7 @@ from mcppd.core.calls import AgentEnvironment, CallContext, Progress
 from mcppd.core.catalog import CALL_TOOL, HELP, Catalog, Module, Tool
 from mcppd.core.effects import CallTool, ListTools, ToolsPage
 from mcppd.core.errors import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, RetiredError, ToolError
+from mcppd.core.events import CallEnded, Tell
 from mcppd.core.pages import page_of
 from mcppd.core.results import ToolResult, error_result, text_result, with_item
 from mcppd.core.session import Answer
@@ -28,6 +29,8 @@ ROOTS_LIMIT: Final = 1.0
 LOOKUPS: Final = 5
 """How often a call that found its generation replaced is looked up again: more saves than that in one wait are
 no editing any more."""
+ERROR_SHOWN: Final = 4000
+"""Characters of what a caller was told that are told to a person too: more than fit on a screen."""
 LOADING: Final = (
     "Notice: a newer save of module {!r} is still loading; this answer is from the version before."
 )
@@ -48,9 +51,10 @@ class Caller:
 class Answers:
     """Answers what sessions ask."""
 
-    def __init__(self, served: Served, calls: Calls) -> None:
+    def __init__(self, served: Served, calls: Calls, tell: Tell) -> None:
         self._served = served
         self._calls = calls
+        self._tell = tell
 
     async def tools(self, caller: Caller, effect: ListTools) -> Answer:
         """A page of the list of tools."""
@@ -73,12 +77,12 @@ class Answers:
         except ProtocolError as error:
             answer = error
         except asyncio.CancelledError:
-            _log(effect, started, "cancelled")
+            self._tell(_ended(effect, started, "cancelled"))
             raise
         except Exception:
             logger.exception("call of %s failed inside mcppd", effect.name)
             answer = ProtocolError(INTERNAL_ERROR, "Internal error: see the daemon's log")
-        _log(effect, started, _outcome(answer))
+        self._tell(_ended(effect, started, *_outcome(answer)))
         return answer
 
     def _page(self, catalog: Catalog, effect: ListTools, shown: Any) -> ToolsPage:
@@ -177,7 +181,7 @@ class Answers:
         tool = catalog.find(wanted) if isinstance(wanted, str) else None
         module = tool.module if tool is not None else catalog.module(str(wanted))
         if module is None:
-            raise ToolError(f"Error: there is no tool or module {wanted!r}.{_nearest(catalog, str(wanted))}")
+            raise ToolError(f"Error: there is no tool or module {wanted!r}{_nearest(catalog, str(wanted))}")
         info = await self._info(caller, effect, module)
         return text_result(builtin.of_module(catalog, module, tool, info))
 
@@ -201,6 +205,8 @@ def _look_up(catalog: Catalog, name: str, *, by_call_tool: bool) -> Tool:
     if (when := catalog.removed.get(name)) is not None:
         text += f" (removed by the reload at {when})"
     text += _nearest(catalog, name)
+    if catalog.warnings:
+        text += f" Something is wrong with the registry: {catalog.warnings[0]}"
     if (
         by_call_tool
     ):  # the name is an argument here, and a bad argument is the tool's error, not the protocol's
@@ -216,23 +222,32 @@ def _nearest(catalog: Catalog, name: str) -> str:
 def _shown_fault(module: Module) -> str:
     assert module.fault is not None
     source = f"\n    {module.fault.source.strip()}" if module.fault.source else ""
-    return f"{module.fault}{source}\nIt loads by itself as soon as a repaired version is saved."
+    advice = "It loads by itself as soon as a repaired version is saved; after anything else, `mcppd reload`."
+    return f"{module.fault}{source}\n{advice}"
 
 
-def _outcome(answer: Answer) -> str:
-    if isinstance(answer, ProtocolError):
-        return f"error {answer.code}"
-    return "failed" if isinstance(answer, ToolResult) and answer.is_error else "ok"
+def _outcome(answer: Answer) -> tuple[str, str]:
+    """How a call ended, and what its caller was told if not well."""
+    match answer:
+        case ProtocolError(code=code, message=message):
+            return f"error {code}", message
+        case ToolResult(is_error=True):
+            return "failed", _first_text(answer)
+        case _:
+            return "ok", ""
 
 
-def _log(effect: CallTool, started: float, outcome: str) -> None:
-    """One line for each call; never its arguments or its result."""
+def _first_text(result: ToolResult) -> str:
+    try:
+        items = orjson.loads(result.content)
+    except orjson.JSONDecodeError:  # numbers that only others read
+        return ""
+    return next((str(item["text"]) for item in items if item.get("type") == "text"), "")[:ERROR_SHOWN]
+
+
+def _ended(effect: CallTool, started: float, outcome: str, error: str = "") -> CallEnded:
     client = effect.ticket.client
-    milliseconds = (time.monotonic() - started) * 1000
-    logger.info(
-        "call: %s by %s: %s (%.1f ms)",
-        effect.name,
-        client.name if client else "unknown",
-        outcome,
-        milliseconds,
-    )
+    agent = client.name if client else "unknown"
+    inner = effect.arguments.get("name") if effect.name == CALL_TOOL else None
+    tool = f"{inner} ({CALL_TOOL})" if isinstance(inner, str) else effect.name
+    return CallEnded(agent, tool, time.monotonic() - started, outcome, error)

@@ -12,6 +12,7 @@ from mcppd.core.calls import AgentEnvironment
 from mcppd.core.effects import (
     CallTool,
     Cancel,
+    ClientInfo,
     Close,
     Effect,
     End,
@@ -56,6 +57,9 @@ class Room(Protocol):
         """Run something in a task that has an owner."""
         ...
 
+    def introduced(self, connection: Connection) -> None:
+        """A client has said who it is."""
+
     def left(self, connection: Connection) -> None:
         """A connection is gone."""
 
@@ -66,6 +70,7 @@ class Connection:
     def __init__(self, link: Link[bytes | Overlong], session: Session, caller: Caller, room: Room) -> None:
         self.session = session
         self.caller = caller
+        self.client: ClientInfo | None = None  # as it said last: modern ones say it with each request
         self.calls = 0
         self.since = time.monotonic()
         self._link = link
@@ -108,6 +113,7 @@ class Connection:
         size = 0 if isinstance(frame, Overlong) else len(frame)
         for effect in effects:
             self._carry_out(effect, size)
+        self._meet(self.session.client)
         if not self._is_paused and self.in_flight > IN_FLIGHT_LIMIT:
             self._is_paused = True
             self._link.pause(paused=True)
@@ -152,7 +158,14 @@ class Connection:
                 self.caller.roots = uris
                 self.caller.roots_known.set()
 
+    def _meet(self, client: ClientInfo | None) -> None:
+        if client is not None and client is not self.client:
+            is_first, self.client = self.client is None, client
+            if is_first:
+                self._room.introduced(self)
+
     def _run(self, ticket: Ticket, work: Coroutine[Any, Any, Answer]) -> None:
+        self._meet(ticket.client)
         self._running[ticket] = self._room.spawn(self._serve(ticket, work))
 
     async def _serve(self, ticket: Ticket, work: Coroutine[Any, Any, Answer]) -> None:
@@ -165,7 +178,9 @@ class Connection:
             data = self.session.finish(ticket, answer)
         except Exception:
             logger.exception("an answer could not be encoded")
-            data = self.session.finish(ticket, ProtocolError(INTERNAL_ERROR, "Internal error: see the daemon's log"))
+            data = self.session.finish(
+                ticket, ProtocolError(INTERNAL_ERROR, "Internal error: see the daemon's log")
+            )
         if data is not None:
             self._link.send(data)
         if self._is_paused and self.in_flight <= IN_FLIGHT_LIMIT:

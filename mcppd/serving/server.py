@@ -10,6 +10,7 @@ from typing import Any
 
 from mcppd.core.calls import AgentEnvironment
 from mcppd.core.effects import ServerInfo
+from mcppd.core.events import SessionEnded, SessionStarted, Tell
 from mcppd.core.framing import LineFraming, Overlong
 from mcppd.core.session import Session
 from mcppd.serving.answers import Answers, Caller
@@ -27,12 +28,14 @@ class AgentServer:
         registry: str,
         environment: Mapping[str, str],
         tasks: asyncio.TaskGroup,
+        tell: Tell,
     ) -> None:
         self.answers = answers
         self.registry = registry
         self._info = info
         self._environment = environment
         self._tasks = tasks
+        self._tell = tell
         self._connections: set[Connection] = set()
 
     def accept(self) -> Link[bytes | Overlong]:
@@ -52,9 +55,16 @@ class AgentServer:
         """Run something in a task of the daemon's."""
         return self._tasks.create_task(work)
 
+    def introduced(self, connection: Connection) -> None:
+        """A client has said who it is."""
+        self._tell(SessionStarted(_name(connection), _workspace(connection)))
+
     def left(self, connection: Connection) -> None:
         """A connection is gone."""
         self._connections.discard(connection)
+        if connection.client is not None:
+            seconds = time.monotonic() - connection.since
+            self._tell(SessionEnded(_name(connection), connection.calls, seconds))
 
     def broadcast(self) -> int:
         """Tell every client that wants to know that the list changed; how many that were."""
@@ -77,12 +87,20 @@ class AgentServer:
 
 
 def _session(connection: Connection) -> dict[str, Any]:
-    client = connection.session.client
-    hints = connection.caller.hints
+    client = connection.client
     return {
-        "client": {"name": client.name if client else "unknown", "version": client.version if client else ""},
-        "workspace": hints.named or hints.cwd,
+        "client": {"name": _name(connection), "version": client.version if client else ""},
+        "workspace": _workspace(connection),
         "connected_seconds": round(time.monotonic() - connection.since, 1),
         "calls": connection.calls,
         "in_flight": connection.in_flight,
     }
+
+
+def _name(connection: Connection) -> str:
+    return connection.client.name if connection.client else "unknown"
+
+
+def _workspace(connection: Connection) -> str | None:
+    hints = connection.caller.hints
+    return hints.named or hints.cwd

@@ -6,8 +6,8 @@ It knows framing and limits; what a frame means is its owner's business.
 from __future__ import annotations
 
 import asyncio
-import select
 import logging
+import select
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 

@@ -76,6 +76,11 @@ async def connect(path: str, link: Link[Any]) -> None:
         raise PermissionError(errno.EPERM, f"the socket is served by another user (uid {owner})", path)
 
 
+async def adopt(connected: socket.socket, link: Link[Any]) -> None:
+    """Put a link on a socket that is connected already, such as one end of a pair."""
+    await asyncio.get_running_loop().create_unix_connection(lambda: link, sock=connected)
+
+
 def peer_uid(peer: Any) -> int:
     """The user id of the process at the other end (unix(7), SO_PEERCRED)."""
     with socket.socket(fileno=os.dup(peer.fileno())) as copy:

@@ -129,8 +129,7 @@ class WorkerPool:
             raise
         environment = context.environment.for_module(settings)
         try:
-            async with asyncio.timeout(limit):
-                answer = await worker.call(request, environment, context.progress)
+            answer = await worker.call(request, environment, context.progress, limit)
         except WorkerEndedError as error:
             crew.forget(worker)
             raise ToolError(died_text(request, generation, error)) from None
@@ -269,6 +268,7 @@ class WorkerPool:
             self._tasks.create_task(worker.end())
             raise
         if warning:
+            worker.generation.warning = warning
             logger.warning("module %s: initialize(): %s", worker.generation.module, warning)
         return fault
 

@@ -87,7 +87,8 @@ class Worker:
         self._link: Link[tuple[bytes, bytes]] = Link(BlobFraming())
         self._link.attach(self)
         self._death: asyncio.Future[Death] | None = None
-        self._reply: asyncio.Future[Answer] | None = None
+        self._reply: asyncio.Future[Answer] | None = None  # to the last request
+        self._asker: asyncio.Future[Answer] | None = None  # the same, cancelled with whoever asked
         self._progress: Progress | None = None
         self._call = 0
 
@@ -115,16 +116,20 @@ class Worker:
         return fault, answer.header.get("warning")
 
     async def call(
-        self, request: dict[str, Any], environment: Mapping[str, str], progress: Progress | None
+        self,
+        request: dict[str, Any],
+        environment: Mapping[str, str],
+        progress: Progress | None,
+        limit: float | None,
     ) -> Answer:
-        """Run one call; `request` is the call frame without its id. Raises WorkerEndedError."""
+        """Run one call; `request` is the call frame without its id. Raises WorkerEndedError, TimeoutError."""
         self._call = next(_CALLS)
         self._progress = progress
         same = environment is self.environment
         self.environment = environment
         try:
             return await self._ask(
-                request | {"op": "call", "id": self._call, "env": None if same else environment}
+                request | {"op": "call", "id": self._call, "env": None if same else environment}, limit
             )
         finally:
             self._progress = None
@@ -176,24 +181,22 @@ class Worker:
     # what the link calls
 
     def receive(self, frame: tuple[bytes, bytes]) -> None:
-        """Take a frame of the worker."""
+        """Take a frame of the worker; one that makes no sense is a tool's, which has no business on the wire."""
         try:
-            header = orjson.loads(frame[0])
-            operation = header["op"]
-        except (ValueError, KeyError, TypeError):
-            self._spawner.end(
-                self.number
-            )  # somebody writes on the wire who shouldn't: nothing it says counts
-            return
-        match operation:
-            case "result" if header.get("id") == self._call:
-                self._settle(Answer(header, frame[1]))
+            self._take(orjson.loads(frame[0]), frame[1])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self._spawner.end(self.number)
+
+    def _take(self, header: Mapping[str, Any], blob: bytes) -> None:
+        match header["op"]:
+            case "result" if header.get("id") == self._call and _is_whole(header, blob):
+                self._settle(Answer(header, blob))
             case "prepared":
-                self._settle(Answer(header, frame[1]))
+                self._settle(Answer(header, blob))
             case "progress" if header.get("id") == self._call and self._progress is not None:
                 self._progress(header["progress"], header.get("total"), header.get("message"))
             case "joined":
-                self.generation.join(_split(header["files"], frame[1]))
+                self.generation.join(_split(header["files"], blob))
                 self._watch.joined(self.generation)
             case "log":
                 self._watch.log(self.generation, header, self.environment)
@@ -210,7 +213,7 @@ class Worker:
 
     # inside
 
-    async def _ask(self, request: Mapping[str, Any]) -> Answer:
+    async def _ask(self, request: Mapping[str, Any], limit: float | None = None) -> Answer:
         if self.state is State.ENDED:
             raise WorkerEndedError(await self.death())
         try:
@@ -218,9 +221,15 @@ class Worker:
         except FramingError as error:
             raise ToolError(f"Error: the arguments are too large: {error}") from None
         self.state = State.BUSY  # idle -> busy
-        self._reply = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self._reply, self._asker = loop.create_future(), loop.create_future()
         self._link.send(frame)
-        answer = await asyncio.shield(self._reply)
+        timer = loop.call_later(limit, _expire, self._asker) if limit is not None else None
+        try:
+            answer = await self._asker
+        finally:
+            if timer is not None:
+                timer.cancel()
         self._become(State.IDLE)  # busy -> idle
         return answer
 
@@ -229,15 +238,17 @@ class Worker:
             self.state = state
 
     def _settle(self, answer: Answer) -> None:
-        if self._reply is not None and not self._reply.done():
-            self._reply.set_result(answer)
+        for waiting in (self._reply, self._asker):
+            if waiting is not None and not waiting.done():
+                waiting.set_result(answer)
 
     def _died(self, death: asyncio.Future[Death]) -> None:
         self.state = State.ENDED  # any -> ended
         self._link.abort()
-        if self._reply is not None and not self._reply.done():
-            self._reply.set_exception(WorkerEndedError(death.result()))
-            self._reply.exception()  # nobody may be waiting any more
+        for waiting in (self._reply, self._asker):
+            if waiting is not None and not waiting.done():
+                waiting.set_exception(WorkerEndedError(death.result()))
+                waiting.exception()  # nobody may be waiting any more
 
     def _command(self) -> list[str] | None:
         python = self.generation.python
@@ -245,6 +256,19 @@ class Worker:
 
 
 _CALLS = count(1)
+
+
+def _is_whole(header: Mapping[str, Any], blob: bytes) -> bool:
+    """Whether a result says where its parts are, and they are there. Raises ValueError where not."""
+    content, structured = header["content"], header.get("structured") or 0
+    if content < 0 or structured < 0 or content + structured != len(blob) or not isinstance(header["error"], bool):
+        raise ValueError("a result that is not whole")
+    return True
+
+
+def _expire(asker: asyncio.Future[Answer]) -> None:
+    if not asker.done():
+        asker.set_exception(TimeoutError())
 
 
 def fault_of(said: Mapping[str, Any] | None) -> Fault | None:

@@ -323,3 +323,10 @@ def _yaml(value: Any) -> str:
             return str(value)
         case _:
             return orjson.dumps(value).decode()
+
+
+@pytest.mark.parametrize("key", ["input_schema", "parameters", "properties"])
+def test_a_schema_under_a_wrong_key_is_a_warning_with_its_line(key: str) -> None:
+    text = f"name: m\ntools:\n- name: a\n  {key}: {{}}\n"
+    (warning,) = parse_manifest(read_yaml(text.encode(), "tool.yaml")).warnings
+    assert warning.line == 4

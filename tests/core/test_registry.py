@@ -35,9 +35,11 @@ def entry_of(body: str) -> Entry:
 
 
 def faults_of(body: str) -> tuple[Fault, ...]:
-    """The faults of an entry that is left out, between two good ones that stay."""
+    """The faults of an entry between two good ones; where its path can be read it stands, and says what is wrong."""
     registry = parse(f"modules:\n- first\n- {body}\n- last\n")
-    assert [entry.path for entry in registry.entries] == ["/etc/tools/first", "/etc/tools/last"]
+    good = [entry.path for entry in registry.entries if entry.fault is None]
+    assert good == ["/etc/tools/first", "/etc/tools/last"]
+    assert all(entry.fault == registry.faults[0] for entry in registry.entries if entry.fault is not None)
     assert registry.faults
     assert {fault.file for fault in registry.faults} == {"tools.yaml"}
     return registry.faults
@@ -243,7 +245,7 @@ class TestOptions:
             "watch: ['']",
         ],
     )
-    def test_a_bad_option_leaves_its_entry_out_and_the_others_stay(self, body: str) -> None:
+    def test_a_bad_option_is_a_fault_of_its_entry_and_the_others_stay(self, body: str) -> None:
         (fault,) = faults_of(f"path: m\n  {body}")
         assert (fault.line, fault.source) == (4, f"  {body}")
 

@@ -28,7 +28,10 @@ HERE = Hints(cwd="/projects/here", home="/home/me")
 def test_the_order_of_hints(
     hints: Hints, variables: dict[str, str], roots: tuple[str, ...], expected: str
 ) -> None:
-    assert choose_workspace(hints, lambda name: variables.get(name, None), roots, "local") == expected
+    def variable(name: str) -> str | None:
+        return variables.get(name)
+
+    assert choose_workspace(hints, variable, roots, "local") == expected
 
 
 @pytest.mark.parametrize("cwd", ["/", "/home/me", None])

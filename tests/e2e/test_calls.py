@@ -39,6 +39,15 @@ def spins(arguments, context):
     while True:
         pass
 
+def garbles(arguments, context):
+    for descriptor in range(3, 1024):
+        for text in (b'{"op":"joined","files":[[1]]}', b'{"op":"result","id":1}', b"[]", b"{"):
+            try:
+                os.write(descriptor, len(text).to_bytes(4, "big") + bytes(4) + text)
+            except OSError:
+                break
+    time.sleep(1000)
+
 def sleeps(arguments, context):
     time.sleep(1000)
 
@@ -84,7 +93,7 @@ def environment(arguments, context):
 """
 
 TOOLS = [
-    "prints", "reads_stdin", "exits", "dies", "spins", "sleeps", "locks", "raises", "surrogate", "nan",
+    "prints", "reads_stdin", "exits", "dies", "garbles", "spins", "sleeps", "locks", "raises", "surrogate", "nan",
     "kinds", "cycle", "generator", "large", "echo", "where", "environment",
 ]  # fmt: skip
 
@@ -116,6 +125,7 @@ async def test_a_tool_that_reads_stdin_gets_its_end(wild: Daemon, connect: Conne
     [
         ("exits", "exited with status 3"),
         ("dies", "SIGSEGV"),
+        ("garbles", "SIGKILL"),
         ("spins", "1.5 s"),
         ("sleeps", "1.5 s"),
         ("locks", "1.5 s"),

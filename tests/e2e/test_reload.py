@@ -306,3 +306,83 @@ async def test_a_client_that_never_lists_again_reaches_new_tools(daemon: Daemon,
 async def _command(pid: int) -> str:
     with open(f"/proc/{pid}/cmdline", "rb") as file:
         return file.read().decode().replace("\0", " ")
+
+
+async def test_a_bad_option_in_the_registry_leaves_the_module_as_it_was(
+    daemon: Daemon, connect: Connect
+) -> None:
+    daemon.module("one", VALUE.format(value="good"), "first", "secret")
+    daemon.registry.write_text(
+        "modules:\n  - path: tools/one\n    tools: {deny: [secret]}\n  - path: tools/*\n"
+    )
+    client = await connect()
+    assert sorted(await client.tools()) == ["first", "help"]
+    daemon.registry.write_text(
+        "modules:\n  - path: tools/one\n    tools: {deny: [secret]}\n    timeout: 5s\n  - path: tools/*\n"
+    )
+    answer = texts(await client.call("first"))
+    assert answer.startswith("good\nNotice:")
+    assert f"{daemon.registry}:4" in answer
+    assert sorted(await client.tools()) == ["first", "help"]
+    assert (await client.error("tools/call", {"name": "secret"}))["code"] == -32602
+
+
+async def test_the_entry_of_one_module_holds_over_a_glob_before_it(daemon: Daemon, connect: Connect) -> None:
+    daemon.module("one", VALUE.format(value="one"), "first")
+    daemon.module("two", VALUE.format(value="two"), "second")
+    daemon.registry.write_text("modules:\n  - path: tools/*\n  - {path: tools/one, enabled: false}\n")
+    client = await connect()
+    assert sorted(await client.tools()) == ["help", "second"]
+
+
+async def test_a_mistake_in_one_tool_of_a_manifest_takes_no_working_tool_away(
+    daemon: Daemon, connect: Connect
+) -> None:
+    daemon.module("one", VALUE.format(value="good"), "first", "second")
+    client = await connect()
+    assert await client.text("second") == "good"
+    client.notifications.clear()
+    daemon.manifest("one", "first", {"name": "second", "description": "s", "inputSchema": {"type": "objekt"}})
+    assert sorted(await client.tools()) == ["first", "help", "second"]
+    answer = texts(await client.call("second"))
+    assert answer.startswith("good\nNotice:")
+    assert "objekt" in answer
+    daemon.manifest("one", "first")
+    assert sorted(await client.tools()) == ["first", "help"]
+    assert client.count(CHANGED) == 1
+
+
+async def test_a_registry_that_names_a_file_costs_nobody_time(daemon: Daemon, connect: Connect) -> None:
+    daemon.module("one", VALUE.format(value="one"), "first")
+    daemon.registry.write_text(
+        "modules:\n  - path: tools/*\n  - path: tools/one/mcpptool.py\n  - path: tools/nosuch\n"
+    )
+    client = await connect()
+    assert await client.text("first") == "one"
+    answered = client.ask("tools/list")
+    assert (await answered)["result"]
+    states = {module["name"]: module for module in (await daemon.control("mcppd/status"))["modules"]}
+    assert states["mcpptool.py"]["state"] == "failed"
+    assert "not a directory" in states["mcpptool.py"]["fault"]["message"]
+    assert "does not exist" in states["nosuch"]["fault"]["message"]
+
+
+async def test_an_initialize_that_fails_is_told_and_the_tools_still_work(
+    daemon: Daemon, connect: Connect
+) -> None:
+    body = "def initialize():\n    raise RuntimeError('no database')\n" + VALUE.format(value="works")
+    daemon.module("one", body, "first")
+    client = await connect()
+    assert await client.text("first") == "works"
+    assert "no database" in str((await daemon.control("mcppd/status"))["modules"][0]["warnings"])
+    assert "no database" in await client.text("help")
+
+
+async def test_a_reload_names_what_is_broken_though_nothing_changed(daemon: Daemon, connect: Connect) -> None:
+    directory = daemon.module("one", VALUE.format(value="good"), "first")
+    client = await connect()
+    assert await client.text("first") == "good"
+    (directory / "mcpptool.py").write_text("def execute(:\n")
+    assert "Notice" in texts(await client.call("first"))
+    [broken] = (await daemon.control("mcppd/reload"))["modules"]
+    assert "mcpptool.py:1" in broken["fault"]

@@ -29,7 +29,11 @@ def renamed(path: Path, text: str) -> None:
 
 def with_a_backup(path: Path, text: str) -> None:
     """As vim does where it may: a swap file, 4913, the old file moved away, the new one written."""
-    swap, probe, backup = path.with_name(f".{path.name}.swp"), path.with_name("4913"), path.with_name(f"{path.name}~")
+    swap, probe, backup = (
+        path.with_name(f".{path.name}.swp"),
+        path.with_name("4913"),
+        path.with_name(f"{path.name}~"),
+    )
     swap.write_text("swap")
     probe.touch()
     probe.unlink()
@@ -62,7 +66,9 @@ def copied_and_moved(path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "save", [in_place, renamed, with_a_backup, with_a_lock, by_sed, copied_and_moved], ids=lambda save: save.__name__
+    "save",
+    [in_place, renamed, with_a_backup, with_a_lock, by_sed, copied_and_moved],
+    ids=lambda save: save.__name__,
 )
 async def test_one_save_is_one_reload_in_every_editors_way(
     daemon: Daemon, connect: Connect, save: Callable[[Path, str], None]
@@ -73,7 +79,9 @@ async def test_one_save_is_one_reload_in_every_editors_way(
     for number in (1, 2):
         before = daemon.output.count("reload: one")
         save(path, BODY.replace("VALUE", f"v{number}"))
-        await until(lambda before=before: daemon.output.count("reload: one") > before)  # the watcher alone sees it
+        await until(
+            lambda before=before: daemon.output.count("reload: one") > before
+        )  # the watcher alone sees it
         answer = await client.call("first")
         assert texts(answer) == f"v{number}"
         assert daemon.output.count("reload: one") == before + 1
@@ -85,7 +93,13 @@ async def test_what_editors_leave_behind_reloads_nothing(daemon: Daemon, connect
     client = await connect()
     assert await client.text("first") == "VALUE"
     before = daemon.output.count("reload: one")
-    for name in (".mcpptool.py.swp", "4913", "mcpptool.py~", ".#mcpptool.py", "__pycache__/mcpptool.cpython-311.pyc"):
+    for name in (
+        ".mcpptool.py.swp",
+        "4913",
+        "mcpptool.py~",
+        ".#mcpptool.py",
+        "__pycache__/mcpptool.cpython-311.pyc",
+    ):
         (directory / name).parent.mkdir(exist_ok=True)
         (directory / name).write_bytes(b"\0")
     for name in (".git", "node_modules", ".venv"):
@@ -131,7 +145,9 @@ async def test_siblings_named_like_the_standard_library_harm_nobody(daemon: Daem
     assert "shadow" in await client.tools()
 
 
-async def test_two_modules_with_the_same_file_names_never_see_each_other(daemon: Daemon, connect: Connect) -> None:
+async def test_two_modules_with_the_same_file_names_never_see_each_other(
+    daemon: Daemon, connect: Connect
+) -> None:
     for name in ("one", "two"):
         body = """
         import utils
@@ -146,7 +162,9 @@ async def test_two_modules_with_the_same_file_names_never_see_each_other(daemon:
     assert await client.text("tool_two") == '["two","two"]'
 
 
-async def test_lone_surrogates_from_anywhere_reach_the_wire_replaced(daemon: Daemon, connect: Connect) -> None:
+async def test_lone_surrogates_from_anywhere_reach_the_wire_replaced(
+    daemon: Daemon, connect: Connect
+) -> None:
     body = """
     def execute(tool_name, arguments, context=None):
         context["report_progress"](1, 2, "p\\ud800")
@@ -156,7 +174,9 @@ async def test_lone_surrogates_from_anywhere_reach_the_wire_replaced(daemon: Dae
             raise ValueError("r\\ud800")
         return {"success": True, "result": arguments, "display": "d\\ud800"}
     """
-    description = 'name: odd\ntools:\n  - {name: echoes, description: "x\\ud800"}\n  - name: fails\n  - name: raises\n'
+    description = (
+        'name: odd\ntools:\n  - {name: echoes, description: "x\\ud800"}\n  - name: fails\n  - name: raises\n'
+    )
     directory = daemon.module("odd", body)
     (directory / "tool.yaml").write_text(description)
     client = await connect()

@@ -31,13 +31,20 @@ def interpreter(version: str) -> str | None:
     if sys.version_info[:2] == tuple(map(int, version.split("."))):
         return sys.executable
     found = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python{version}"))
-    return str(found[-1]) if found else shutil.which(f"python{version}")
+    python = str(found[-1]) if found else shutil.which(f"python{version}")
+    if python is None:
+        return None
+    # a name on the PATH may be a version manager's that leads nowhere
+    works = subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
+    return python if works else None
 
 
 INTERPRETERS = [
     pytest.param(interpreter(version), id=version)
     if interpreter(version)
-    else pytest.param(None, id=version, marks=pytest.mark.skip(reason=f"optional: there is no Python {version}"))
+    else pytest.param(
+        None, id=version, marks=pytest.mark.skip(reason=f"optional: there is no Python {version}")
+    )
     for version in dict.fromkeys(("3.10", "3.13", f"{sys.version_info[0]}.{sys.version_info[1]}"))
 ]
 """The oldest and the newest Python that tools may run on, and this one."""
