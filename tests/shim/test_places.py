@@ -290,3 +290,20 @@ def test_what_the_system_says_reaches_the_error(world: World) -> None:
         check_directory(str(world.base / "absent" / "made"), UID, make=True)
     assert caught.value.errno == errno.ENOENT
     assert caught.value.filename == str(world.base / "absent" / "made")
+
+
+def test_the_default_socket_named_by_its_path_has_the_same_lock(environ: dict[str, str]) -> None:
+    usual = socket_paths(None, "", environ, UID)
+    named = socket_paths(usual.mcp, "", environ, UID)
+    assert (named.mcp, named.control, named.lock) == (usual.mcp, usual.control, usual.lock)
+
+
+def test_nobody_is_told_to_close_a_directory_that_others_use(tmp_path: Path) -> None:
+    shared, own = tmp_path / "shared", tmp_path / "mcppd"
+    for directory in (shared, own):
+        directory.mkdir()
+        directory.chmod(0o755)
+    for directory, advises in ((shared, False), (own, True)):
+        with pytest.raises(PlaceError) as caught:
+            check_directory(str(directory), UID, make=False)
+        assert (f"chmod 700 {directory}" in str(caught.value)) is advises
