@@ -240,7 +240,9 @@ async def answer_with_notice(agent: Agent, place: str) -> dict[str, Any]:
 async def all_changes(daemon: Daemon, agent: Agent) -> int:
     """How many changes a client has been told of when nothing more can come of what was saved."""
     report = await daemon.control("mcppd/reload")
-    assert [each for each in report["modules"] if not each["fault"]] == []  # what is broken is named each time
+    assert [
+        each for each in report["modules"] if not each["fault"]
+    ] == []  # what is broken is named each time
     await agent.tools()  # its answer comes behind every notification
     return await agent.changes()
 

@@ -65,11 +65,10 @@ def copied_and_moved(path: Path, text: str) -> None:
     subprocess.run(["mv", f"{path}.new", str(path)], check=True)
 
 
-@pytest.mark.parametrize(
-    "save",
-    [in_place, renamed, with_a_backup, with_a_lock, by_sed, copied_and_moved],
-    ids=lambda save: save.__name__,
-)
+WAYS = [in_place, renamed, with_a_backup, with_a_lock, by_sed, copied_and_moved]
+
+
+@pytest.mark.parametrize("save", WAYS, ids=[way.__name__ for way in WAYS])
 async def test_one_save_is_one_reload_in_every_editors_way(
     daemon: Daemon, connect: Connect, save: Callable[[Path, str], None]
 ) -> None:
@@ -80,7 +79,7 @@ async def test_one_save_is_one_reload_in_every_editors_way(
         before = daemon.output.count("reload: one")
         save(path, BODY.replace("VALUE", f"v{number}"))
         await until(
-            lambda before=before: daemon.output.count("reload: one") > before
+            lambda count=before: daemon.output.count("reload: one") > count
         )  # the watcher alone sees it
         answer = await client.call("first")
         assert texts(answer) == f"v{number}"
