@@ -110,6 +110,10 @@ class Daemon:
         """All it has written."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
+    async def said(self, text: str, count: int) -> None:
+        """Wait until it has written a text so many times."""
+        await until(lambda: self.output.count(text) >= count)
+
     async def stop(self, number: int = signal.SIGTERM) -> int:
         """End it by a signal; its exit status."""
         assert self.process is not None
