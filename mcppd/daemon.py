@@ -197,6 +197,10 @@ class Daemon:
         )
 
     def _tell(self, event: Event) -> None:
+        """Have an event noted right after what is being done now: no answer waits for a line of a log."""
+        asyncio.get_running_loop().call_soon(self._note, event)
+
+    def _note(self, event: Event) -> None:
         logs.log_event(event)
         if self._view is not None:
             self._view.tell(event)

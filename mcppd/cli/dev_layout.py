@@ -74,6 +74,7 @@ def _fitted(section: Section, width: int, height: int) -> list[Text]:
     shown = rows[: max(0, height - 1)]
     hidden = sum(not each.is_detail for each in rows[len(shown) :]) + section.more
     rest = Text(f"  … {hidden} more" if hidden else "  …", style="dim")
+    rest.truncate(width, overflow="ellipsis")
     return [*align(shown, width), rest][:height]
 
 

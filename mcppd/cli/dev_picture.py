@@ -110,16 +110,18 @@ class Shortener:
 
 
 def _title(status: Status, story: Story, short: Shortener, width: int) -> Text:
-    line = Text(f" mcppd {status.version}", style="bold", no_wrap=True)
+    line = Text(no_wrap=True).append(f" mcppd {status.version}", style="bold")
     about = [f"up {duration(status.uptime_seconds)}", f"pid {status.pid}", short.home(status.registry)]
-    line.append("  ".join(["", *about]), style="not bold")
+    line.append("  ".join(["", *about]))
     if story.is_stopping:
         calls = sum(Session.read(each).in_flight for each in status.sessions)
         end = Text(f"stopping, {counted(calls, 'call')} may end ", style="bold yellow")
     else:
         end = Text("Ctrl-C stops it ", style="dim")
     line.truncate(max(0, width - end.cell_len - 2), overflow="ellipsis", pad=True)
-    return Text.assemble(line, "  ", end, no_wrap=True)
+    line.append("  ").append_text(end)
+    line.truncate(width, overflow="ellipsis")
+    return line
 
 
 def _beside(left: Sequence[Text], right: Sequence[Text], half: int) -> list[Text]:

@@ -64,7 +64,8 @@ def _describe(daemon: Daemon) -> str:
 def _is_agreed(words: str) -> bool:
     if not (is_terminal() and sys.stdin.isatty()):
         return False
-    return click.confirm(f"{words}. Stop it and take its place?", default=False)
+    say(f"{words}.")
+    return click.confirm("Stop it and take its place?", default=False)
 
 
 def _replace(daemon: Daemon) -> Claim:

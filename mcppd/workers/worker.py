@@ -261,7 +261,12 @@ _CALLS = count(1)
 def _is_whole(header: Mapping[str, Any], blob: bytes) -> bool:
     """Whether a result says where its parts are, and they are there. Raises ValueError where not."""
     content, structured = header["content"], header.get("structured") or 0
-    if content < 0 or structured < 0 or content + structured != len(blob) or not isinstance(header["error"], bool):
+    if (
+        content < 0
+        or structured < 0
+        or content + structured != len(blob)
+        or not isinstance(header["error"], bool)
+    ):
         raise ValueError("a result that is not whole")
     return True
 

@@ -115,7 +115,7 @@ class Call:
         with self._lock:
             self._send_progress()
             self._open = False
-            self._wire.send({"op": "result", "id": self.number, **head}, blob)
+            self._wire.answer({"op": "result", "id": self.number, **head}, blob)
 
     def _send_progress(self) -> None:
         unsent, self._unsent = self._unsent, None

@@ -70,7 +70,8 @@ class Worker:
             fault = fault_of(came.error, self._module.snapshot) if isinstance(came, Raised) else came
         self._end_run()
         warning = self._module.warning
-        self._wire.send({"op": "prepared", "fault": fault.head() if fault else None, "warning": warning})
+        self._wire.answer({"op": "prepared", "fault": fault.head() if fault else None, "warning": warning})
+        self._tidy()
 
     def _call(self, request: Request) -> None:
         call = Call(self._wire, request.id, wants_progress=request.progress)
@@ -79,6 +80,7 @@ class Worker:
         self._end_run()
         head = outcome.head()
         call.finish(head | {"fault": fault.head()} if fault else head, outcome.blob)
+        self._tidy()
 
     def _failure(self, error: BaseException, call: Call) -> Outcome:
         """The border: whatever a call raised costs its caller an error, and nothing else."""
@@ -108,10 +110,14 @@ class Worker:
         flush()
         if self._wire.is_copy:
             os._exit(0)  # a fork that a tool made came back here instead of ending
-        self._orphans.reap(time.monotonic())
         for files in _batches(self._module.snapshot.take_joined()):
             listed = [[path, len(content)] for path, content in files]
-            self._wire.send({"op": "joined", "files": listed}, b"".join(content for _, content in files))
+            self._wire.answer({"op": "joined", "files": listed}, b"".join(content for _, content in files))
+
+    def _tidy(self) -> None:
+        """What nobody has to wait for, once the answer is out."""
+        self._surroundings.restore()
+        self._orphans.reap(time.monotonic())
 
 
 def main(descriptor: int) -> NoReturn:

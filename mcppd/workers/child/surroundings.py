@@ -49,10 +49,10 @@ class Surroundings:
     def run(
         self, action: Callable[[], Result], env: Mapping[str, str] | None = None, directory: str | None = None
     ) -> Result | Raised:
-        """Run the author's code; no environment is that of the run before.
+        """Run the author's code, and leave signals held; no environment is that of the run before.
 
-        A handler of the author's may raise at any moment until signals are held: also after the code is
-        through, when what it came to still counts.
+        `restore` is due before the next run. A handler of the author's may raise at any moment until signals
+        are held: also after the code is through, when what it came to still counts.
         """
         results: list[Result] = []
         raised: BaseException | None = None
@@ -65,18 +65,9 @@ class Surroundings:
         except BaseException as error:  # noqa: BLE001 - whatever an author's code raises
             block(signal.SIG_BLOCK, HELD)
             raised = error
-        self._leave()
         return results[0] if raised is None or results else Raised(raised)
 
-    def _enter(self, env: Mapping[str, str] | None, directory: str | None) -> None:
-        if env is not None:
-            self._variables = _encoded(env)
-        _set_environment(self._environ, self._variables)
-        if directory is not None:
-            _change_directory(directory)
-        release_signals()
-
-    def _leave(self) -> None:
+    def restore(self) -> None:
         """Put back what isn't set for each run anyway; a timer that was left behind must not go off later."""
         hold_signals()
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -91,6 +82,14 @@ class Surroundings:
             os.chdir(self._directory)
         except OSError:  # it is gone; the root never is
             os.chdir("/")
+
+    def _enter(self, env: Mapping[str, str] | None, directory: str | None) -> None:
+        if env is not None:
+            self._variables = _encoded(env)
+        _set_environment(self._environ, self._variables)
+        if directory is not None:
+            _change_directory(directory)
+        release_signals()
 
 
 def become_plain(entry: str = "") -> None:

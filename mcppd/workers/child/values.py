@@ -24,6 +24,8 @@ MAX_VALUES: Final = 4_000_000
 """Values in one result: with quotes and commas that many never fit into a frame that anybody could use,
 and a list that holds one list many times over grows without end."""
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+"""Made once: to make one takes longer than most values do."""
 _TOO_MANY: Final = f"takes the result over {MAX_VALUES} values; return less at a time"
 
 
@@ -46,6 +48,8 @@ class UnsendableError(Exception):
 
 def plain(value: object) -> Any:
     """The value out of None, bool, int, float, str, list and dict; raises UnsendableError."""
+    if value is None or (type(value) is str and value.isascii()):
+        return value  # what most members of a result are
     try:
         return _Conversion().of(value)
     except RecursionError:
@@ -54,8 +58,25 @@ def plain(value: object) -> Any:
 
 def encode(value: Any) -> bytes:
     """A plain value as compact JSON text."""
-    with exact_integers():
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return json_of(value).encode()
+
+
+def json_of(value: Any) -> str:
+    """The same, where text may still hold lone surrogates."""
+    try:
+        return _ENCODER.encode(value)
+    except ValueError:  # most likely an integer with more digits than the interpreter lets pass
+        with exact_integers():
+            return _ENCODER.encode(value)
+
+
+def value_of(text: bytes) -> Any:
+    """What a JSON text says; raises ValueError, RecursionError."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        with exact_integers():
+            return json.loads(text)
 
 
 def clean(text: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import re
 import select
@@ -21,7 +20,7 @@ from os import read, write  # bound here: what an author patches later does not 
 from typing import Any, Final
 
 from .signals import held_signals, hold_signals, release_signals
-from .values import exact_integers
+from .values import json_of, value_of
 
 MAX_FRAME: Final = 64 * 1024 * 1024
 """Bytes of a head or of a blob: as long as the longest line that the daemon takes from an agent."""
@@ -64,15 +63,15 @@ class Wire:
 
     def send(self, head: Mapping[str, Any], blob: bytes = b"") -> None:
         """Send one frame, whole; nothing happens once the daemon is gone. Raises FrameTooLongError."""
-        with exact_integers():
-            text = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-        longest = max(len(text), len(blob))
-        if longest > MAX_FRAME:
-            raise FrameTooLongError(f"{longest} bytes are more than the limit of {MAX_FRAME}")
-        if self.ended:
-            return
+        data = _encode(head, blob)
         with held_signals(), self._lock:
-            self._write(_HEADER.pack(len(text), len(blob)) + text + blob)
+            self._write(data)
+
+    def answer(self, head: Mapping[str, Any], blob: bytes = b"") -> None:
+        """The same between an author's code and the next request, when signals are held anyway."""
+        data = _encode(head, blob)
+        with self._lock:
+            self._write(data)
 
     def receive(self) -> Frame | None:
         """The next frame; None at the end of the wire."""
@@ -80,16 +79,13 @@ class Wire:
             if self.ended:
                 return None
             self._wait()
-            self.poll()
+            self._take_in()
         return self.waiting.popleft()
 
     def poll(self) -> None:
         """Take in what has come, without waiting."""
-        if self.ended:
-            return
-        with held_signals(), self._lock:
-            while not self.ended and self._there.poll(0) and self._read():
-                pass  # there may be more
+        with held_signals():
+            self._take_in()
 
     def take_cancel(self, number: int) -> bool:
         """Whether a cancellation of this call waits; it is taken out."""
@@ -108,6 +104,11 @@ class Wire:
             traceback.print_exc()
         finally:
             hold_signals()
+
+    def _take_in(self) -> None:
+        with self._lock:
+            while not self.ended and self._there.poll(0) and self._read():
+                pass  # there may be more
 
     def _read(self) -> bool:
         """Take in what is there; whether there may be more."""
@@ -167,11 +168,19 @@ def _hide(descriptor: int) -> int:
     return hidden
 
 
+def _encode(head: Mapping[str, Any], blob: bytes) -> bytes:
+    """A frame."""
+    text = json_of(head).encode("utf-8", "replace")
+    longest = max(len(text), len(blob))
+    if longest > MAX_FRAME:
+        raise FrameTooLongError(f"{longest} bytes are more than the limit of {MAX_FRAME}")
+    return _HEADER.pack(len(text), len(blob)) + text + blob
+
+
 def _decode(text: bytes) -> Mapping[str, Any]:
     """The head; one that can't be read is still told by its number, so that it gets an answer."""
     try:
-        with exact_integers():
-            head: dict[str, Any] = json.loads(text)
+        head: dict[str, Any] = value_of(text)
     except (ValueError, RecursionError) as error:
         found = _NUMBER.search(text)
         return {"op": "unreadable", "id": int(found[1]) if found else None, "why": str(error)}
