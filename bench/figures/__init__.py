@@ -1,0 +1,19 @@
+"""The figures, a file each; each has `measure`, and says in its docstring what is measured, from when to when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from bench.figures import call, cold, idle, memory, save, start
+from bench.plan import Plan
+from bench.results import Figure
+
+FIGURES: Final[dict[str, Callable[[Plan], Figure]]] = {
+    "start": start.measure,
+    "cold": cold.measure,
+    "call": call.measure,
+    "save": save.measure,
+    "memory": memory.measure,
+    "idle": idle.measure,
+}

@@ -1,0 +1,73 @@
+"""The figures for people and for programs: a table on a terminal, the same table as Markdown elsewhere, and JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+from bench.machine import Machine
+from bench.results import Figure, Row
+from bench.series import three_digits
+
+HEAD: Final = ("figure", "measured", "p50 / p99", "against", "p50 / p99", "ratio", "goal")
+
+
+def print_report(figures: Sequence[Figure], machine: Machine, missing: Sequence[str]) -> None:
+    """The table, the machine, and what there is to note."""
+    if sys.stdout.isatty():
+        _print_rich(figures)
+    else:
+        print("\n".join(_markdown(figures)))
+    print(f"\n{machine}")
+    for note in [*missing, *(f"{figure.name}: {note}" for figure in figures for note in figure.notes)]:
+        print(note)
+
+
+def as_json(figures: Sequence[Figure], machine: Machine) -> dict[str, Any]:
+    """Everything."""
+    return {"machine": machine.as_json(), "figures": [figure.as_json() for figure in figures]}
+
+
+def _cells(figure: Figure, row: Row) -> tuple[str, ...]:
+    measured, base = row.measured, row.base
+    mark = {True: " reached", False: " missed", None: ""}[row.is_reached]
+    return (
+        figure.name,
+        measured.name,
+        _both(row, "measured"),
+        base.name,
+        _both(row, "base"),
+        f"{three_digits(row.ratio)} × ({row.statistic})",
+        f"{row.goal_shown}{mark}",
+    )
+
+
+def _both(row: Row, side: str) -> str:
+    """Median and p99; the median alone where there is one value, or one per process."""
+    series = row.measured if side == "measured" else row.base
+    if len(series.values) == 1 or series.unit in ("MB", "%", "/s"):
+        return series.shown(series.p50)
+    return f"{series.shown(series.p50)} / {series.shown(series.p99)}"
+
+
+def _print_rich(figures: Sequence[Figure]) -> None:
+    from rich.console import Console  # noqa: PLC0415 - only for a terminal
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(*HEAD)
+    for figure in figures:
+        for row in figure.rows:
+            style = {True: "green", False: "red", None: ""}[row.is_reached]
+            table.add_row(*_cells(figure, row), style=style)
+        table.add_section()
+    Console().print(table)
+
+
+def _markdown(figures: Sequence[Figure]) -> list[str]:
+    rows = [_cells(figure, row) for figure in figures for row in figure.rows]
+    return [_line(HEAD), _line(["---"] * len(HEAD)), *map(_line, rows)]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
