@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, Self
 
 LIMIT: Final = 60_000
 """Milliseconds for any single answer: far beyond what is expected, so that only a hang ends a run."""
@@ -53,7 +53,7 @@ class Agent:
         self.sent = self.heard = self.started
         """When the last line began to be sent, and when the last one that came was whole."""
 
-    def __enter__(self) -> Agent:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
