@@ -14,14 +14,14 @@ HERE = Hints(cwd="/projects/here", home="/home/me")
     ("hints", "variables", "roots", "expected"),
     [
         (HERE, {}, (), "/projects/here"),
-        (HERE, {}, ("file:///root",), "/root"),
+        (HERE, {}, ("file:///there",), "/there"),
         (HERE, {}, ("file:///a", "file:///b"), "/projects/here"),
-        (HERE, {"WORKSPACE_FOLDER_PATHS": "/ws"}, ("file:///root",), "/ws"),
+        (HERE, {"WORKSPACE_FOLDER_PATHS": "/ws"}, ("file:///there",), "/ws"),
         (HERE, {"WORKSPACE_FOLDER_PATHS": "/ws,/other"}, (), "/projects/here"),
         (HERE, {"CLAUDE_PROJECT_DIR": "/claude", "WORKSPACE_FOLDER_PATHS": "/ws"}, (), "/claude"),
         (Hints("/named", "/projects/here", "/home/me"), {"CLAUDE_PROJECT_DIR": "/claude"}, (), "/named"),
         (HERE, {"CLAUDE_PROJECT_DIR": "relative"}, (), "/projects/here"),
-        (Hints(cwd="/home/me", home="/home/me"), {}, ("file:///root/%C3%A4",), "/root/ä"),
+        (Hints(cwd="/home/me", home="/home/me"), {}, ("file:///there/%C3%A4",), "/there/ä"),
     ],
     ids=str,
 )
