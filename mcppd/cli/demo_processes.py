@@ -71,8 +71,8 @@ class Interruptions:
 
 
 def end_with_parent() -> None:
-    """In a new process: be asked to end when the parent is gone, also if that was killed."""
-    _library.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    """In a new process: end when the parent is gone, which was killed then, or it would have ended this one."""
+    _library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def end_children() -> None:

@@ -188,7 +188,7 @@ def _sessions(status: Status, short: Shortener, shim: str, room: int) -> Section
         where = (short.home(session.workspace or "(no workspace)"), "dim")
         rows.append(row(one_line(session.name), duration(session.connected_seconds), calls, where))
     count = len(status.sessions)
-    summary = str(count) if count else f"none: agents start `{shim}`"
+    summary = str(count) if count else f"none: agents start `{one_line(shim)}`"
     return Section("sessions", summary, tuple(rows), count - len(rows))
 
 

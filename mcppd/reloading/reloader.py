@@ -290,10 +290,12 @@ class Reloader:
             return
         news = self._tasks.create_task(self._news.wait())
         deadline = time.monotonic() + TOGETHER
-        while tasks and not news.done() and (left := deadline - time.monotonic()) > 0:
-            await asyncio.wait({*tasks, news}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-            tasks = {task for task in tasks if not task.done()}
-        news.cancel()
+        try:
+            while tasks and not news.done() and (left := deadline - time.monotonic()) > 0:
+                await asyncio.wait({*tasks, news}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                tasks = {task for task in tasks if not task.done()}
+        finally:
+            news.cancel()  # also where a stop cancels the pass: whoever waits for the tasks waits for this one
 
     def _adopt(self) -> None:
         """Take over every candidate that is done."""

@@ -173,9 +173,10 @@ def test_no_process_is_left_where_it_is_killed(demo: Demo, wait_for: Wait) -> No
         assert read_line(process)
     processes = demo.processes()
     assert len(processes) >= 4  # the daemon, the spawner, a worker, the shim
-    assert all(
-        f"HOME={demo.temporary}/".encode() in Path(f"/proc/{pid}/environ").read_bytes() for pid in processes
-    )
+    homes = [
+        re.findall(rb"(?:^|\0)HOME=([^\0]*)", Path(f"/proc/{pid}/environ").read_bytes()) for pid in processes
+    ]
+    assert all(home.startswith(f"{demo.temporary}/".encode()) for [home] in homes)
     process.kill()
     process.communicate(timeout=LIMIT)
     wait_for(lambda: not demo.processes(), "the end of all")

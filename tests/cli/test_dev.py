@@ -278,9 +278,16 @@ def test_a_terminal_that_is_closed_ends_the_daemon_in_order(start: Start, cli: C
     assert not cli.socket.exists()
 
 
-def test_ctrl_z_gives_the_terminal_back_until_it_goes_on(start: Start, connect: Connect) -> None:
+@pytest.mark.parametrize("by_key", [True, False])
+def test_ctrl_z_gives_the_terminal_back_until_it_goes_on(
+    start: Start, connect: Connect, by_key: bool
+) -> None:
     screen = start(80, 24)
-    screen.type("typed\n\x1a")
+    screen.type("typed\n")
+    if by_key:
+        screen.type("\x1a")
+    else:
+        screen.process.send_signal(signal.SIGTSTP)
     screen.wait(lambda: state_of(screen.process.pid) == "T", "the stop")
     screen.wait(lambda: is_given_back(screen), "the usual screen")
     assert screen.typed() == b""  # what was meant for the view is none of the shell's business
@@ -359,6 +366,10 @@ def test_without_a_terminal_each_thing_that_happens_is_a_line(
     lines: Lines, connect: Connect, module: Module, cli: Cli
 ) -> None:
     assert re.match(rf"\d\d:\d\d:\d\d started +mcppd .* socket {cli.socket}$", lines.read[0])
+    assert cli.run("call", "add_note").returncode == 0
+    lines.until("session +mcppd-cli came")  # a modern client says who it is with each request
+    lines.until("call +add_note by mcppd-cli: ok")
+    lines.until("session +mcppd-cli went after 0 s, 1 call$")
     agent = connect()
     agent.call("add_note", text="one")
     lines.until(f"session +claude-code came, workspace {cli.directory}$")

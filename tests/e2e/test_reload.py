@@ -386,3 +386,14 @@ async def test_a_reload_names_what_is_broken_though_nothing_changed(daemon: Daem
     assert "Notice" in texts(await client.call("first"))
     [broken] = (await daemon.control("mcppd/reload"))["modules"]
     assert "mcpptool.py:1" in broken["fault"]
+
+
+async def test_a_stop_in_the_middle_of_a_reload_is_a_stop(daemon: Daemon, connect: Connect) -> None:
+    daemon.module("one", VALUE.format(value="good"), "first")
+    client = await connect()
+    assert await client.text("first") == "good"
+    mark = daemon.home / "importing"
+    slow = f"import time\nopen({str(mark)!r}, 'w').close()\ntime.sleep(30)\n"
+    daemon.module("one", slow + VALUE.format(value="slow"), "first")
+    await until(mark.exists)
+    assert await daemon.stop() == 0
