@@ -291,7 +291,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("mcppd", "shim"):
         shutil.copytree(ROOT / name, tree / name)
     with (tree / "mcppd" / "cli" / "demo_steps.py").open("a") as file:
-        file.write("\nSTEP_LIMIT = 3.0\n")
+        file.write("\nSTEP_LIMIT = 6.0\n")
     return tree
 
 
