@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import site
 import socket
+import subprocess
 import sys
 import time
-from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -51,7 +50,7 @@ class Stage:
         self._environment = _environment(self.directory)
         self._news = asyncio.Event()
         self._is_acknowledged = False
-        self._processes: list[Process] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
         self._client: Client | None = None
         self._listening: asyncio.Task[Any] | None = None
 
@@ -82,8 +81,8 @@ class Stage:
         """Start the daemon; until it listens, or has ended."""
         program = Path(mcppd.__file__).with_name("__main__.py")
         words = "serve", "--config", self._registry, "--socket", self._socket
-        daemon = await self._spawn(sys.executable, program, *words)
-        while not self._socket.exists() and daemon.returncode is None:  # noqa: ASYNC110 - another process's doing
+        daemon = self._spawn(sys.executable, program, *words)
+        while not self._socket.exists() and daemon.poll() is None:  # noqa: ASYNC110 - another process's doing
             await asyncio.sleep(RETRY)
         if daemon.returncode is not None:
             raise OSError(f"the daemon ended with status {daemon.returncode}")
@@ -96,7 +95,7 @@ class Stage:
         with theirs:
             self._client = await Client.attach(ours)
             self._client.notifications = self._take
-            await self._spawn(sys.executable, *words, pipe=theirs.fileno())
+            self._spawn(sys.executable, *words, pipe=theirs.fileno())
         wanted = {"notifications": {"toolsListChanged": True}}
         request = self._client.request("subscriptions/listen", wanted, limit=None)
         self._listening = asyncio.create_task(request)
@@ -137,32 +136,33 @@ class Stage:
             self._news.clear()
             await self._news.wait()
 
-    async def _spawn(self, *words: str | Path, pipe: int | None = None) -> Process:
-        """Start a process in a session of its own: the terminal's Ctrl-C is for us, who end it in order."""
+    def _spawn(self, *words: str | Path, pipe: int | None = None) -> subprocess.Popen[bytes]:
+        """Start a process in a session of its own: the terminal's Ctrl-C is for us, who end it in order.
+
+        In one step, not asyncio's many: an interruption between them would leave a process that nobody knows.
+        """
         with self._log.open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                *words,
+            process = subprocess.Popen(
+                words,
                 cwd=self.directory,
                 env=self._environment,
-                stdin=DEVNULL if pipe is None else pipe,
+                stdin=subprocess.DEVNULL if pipe is None else pipe,
                 stdout=log if pipe is None else pipe,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=end_with_parent,
+                preexec_fn=end_with_parent,  # noqa: PLW1509 - no thread of ours runs yet
             )
         self._processes.append(process)
         return process
 
 
-async def _end(process: Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.terminate()
+async def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
     try:
-        async with asyncio.timeout(STOP_LIMIT):
-            await process.wait()
-    except TimeoutError:
+        await asyncio.to_thread(process.wait, STOP_LIMIT)
+    except subprocess.TimeoutExpired:
         process.kill()
-        await process.wait()
+        await asyncio.to_thread(process.wait)
 
 
 def _environment(home: Path) -> dict[str, str]:
