@@ -24,7 +24,8 @@ from bench.processes import family, usage
 ROOT: Final = Path(__file__).resolve().parent.parent
 SHIM: Final = [sys.executable, "-I", "-S", str(ROOT / "shim" / "__main__.py")]
 """The command that README gives agents."""
-DAEMON: Final = [sys.executable, str(ROOT / "mcppd" / "__main__.py"), "serve"]
+DAEMON: Final = [sys.executable, str(ROOT / "mcppd" / "__main__.py"), "serve", "--background"]
+"""As `mcppd start` and the shim run it: it logs to its file."""
 LIMIT: Final = 30.0
 """Seconds for a daemon to come, to come to rest, or to go: only one that hangs takes so long."""
 RESTING: Final = 0.02

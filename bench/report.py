@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from bench.machine import Machine
 from bench.results import Figure, Row
-from bench.series import three_digits
+from bench.series import Series, three_digits
 
-HEAD: Final = ("figure", "measured", "p50 / p99", "against", "p50 / p99", "ratio", "goal")
+HEAD: Final = ("figure", "measured: p50, p99", "against: p50, p99", "ratio", "goal")
 
 
 def print_report(figures: Sequence[Figure], machine: Machine, missing: Sequence[str]) -> None:
@@ -30,25 +30,20 @@ def as_json(figures: Sequence[Figure], machine: Machine) -> dict[str, Any]:
 
 
 def _cells(figure: Figure, row: Row) -> tuple[str, ...]:
-    measured, base = row.measured, row.base
     mark = {True: " reached", False: " missed", None: ""}[row.is_reached]
     return (
         figure.name,
-        measured.name,
-        _both(row, "measured"),
-        base.name,
-        _both(row, "base"),
+        _shown(row.measured),
+        _shown(row.base),
         f"{three_digits(row.ratio)} × ({row.statistic})",
         f"{row.goal_shown}{mark}",
     )
 
 
-def _both(row: Row, side: str) -> str:
-    """Median and p99; the median alone where there is one value, or one per process."""
-    series = row.measured if side == "measured" else row.base
-    if len(series.values) == 1 or series.unit in ("MB", "%", "/s"):
-        return series.shown(series.p50)
-    return f"{series.shown(series.p50)} / {series.shown(series.p99)}"
+def _shown(series: Series) -> str:
+    """What it is, its median and its p99; just the value where there is one."""
+    values = [series.p50, series.p99] if len(series.values) > 1 else [series.p50]
+    return f"{series.name}: {', '.join(map(series.shown, values))}"
 
 
 def _print_rich(figures: Sequence[Figure]) -> None:
