@@ -1,4 +1,4 @@
-"""Where the bundled registry is: beside this file in a wheel, beside the package in a checkout."""
+"""Where bundled files are: below this one in a wheel, beside the package in a checkout."""
 
 from __future__ import annotations
 
@@ -10,3 +10,8 @@ def registry_path() -> Path:
     package = Path(__file__).resolve().parent
     installed = package / "_bundled" / "tools.yaml"
     return installed if installed.exists() else package.parent / "tools.yaml"
+
+
+def units_directory() -> Path:
+    """The directory of the units of systemd that `mcppd service install` writes."""
+    return registry_path().parent / "systemd"

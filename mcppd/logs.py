@@ -21,7 +21,25 @@ CAP: Final = 2 * 1024 * 1024
 """Bytes of the log file before it is put aside; one older file is kept."""
 
 
-def set_up(path: str | None, level: str | None) -> None:
+PRIORITIES: Final = {
+    logging.DEBUG: 7,
+    logging.INFO: 6,
+    logging.WARNING: 4,
+    logging.ERROR: 3,
+    logging.CRITICAL: 2,
+}
+"""The journal's priorities (sd-daemon(3))."""
+
+
+class JournalFormatter(logging.Formatter):
+    """Each line with its priority before it, as the journal reads stderr; it has a clock of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        prefix = f"<{PRIORITIES.get(record.levelno, 6)}>"
+        return "\n".join(prefix + line for line in super().format(record).splitlines() or [""])
+
+
+def set_up(path: str | None, level: str | None, *, is_journal: bool = False) -> None:
     """Log to a file, or to stderr without one; `level` is MCPP_LOG_LEVEL, "info" if it says nothing usable."""
     handler: logging.Handler
     if path is None:
@@ -34,7 +52,10 @@ def set_up(path: str | None, level: str | None) -> None:
     # what no line of ours shows needn't be found out for each call (logging, "Optimization")
     for switch in ("logThreads", "logProcesses", "logMultiprocessing", "logAsyncioTasks", "_srcfile"):
         setattr(logging, switch, None)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname).1s %(message)s", "%H:%M:%S"))
+    if is_journal and path is None:
+        handler.setFormatter(JournalFormatter())
+    else:
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname).1s %(message)s", "%H:%M:%S"))
     logger.handlers[:] = [handler]
     logger.setLevel(LEVELS.get((level or "").strip().lower(), logging.INFO))
     logger.propagate = False

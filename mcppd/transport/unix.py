@@ -9,6 +9,7 @@ import os
 import socket
 import stat
 import struct
+import sys
 from collections.abc import Callable
 from typing import Any, Final, cast
 
@@ -64,7 +65,9 @@ async def serve(listener: socket.socket, accept: Callable[[], Link[Any]]) -> asy
             transport.set_protocol(link)
             link.connection_made(transport)
 
-    return await asyncio.get_running_loop().create_unix_server(Checked, sock=listener)
+    # from 3.13 on the loop would remove the socket's file when it closes, which may be systemd's: see Listener
+    options: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+    return await asyncio.get_running_loop().create_unix_server(Checked, sock=listener, **options)
 
 
 async def connect(path: str, link: Link[Any]) -> None:

@@ -1,0 +1,36 @@
+"""A listener: the socket at a path, and whose the file there is in the end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from typing import Final
+
+from mcppd.transport import unix
+
+
+class Listener:
+    """Listens at a path: on what systemd passed, else on a socket of its own.
+
+    Raises OSError if none can be bound there, McppdError if something else is in the way.
+    """
+
+    def __init__(self, path: str, passed: socket.socket | None) -> None:
+        self.path: Final = path
+        self.socket: Final = passed or unix.bind(path)
+        self._made = None if passed else self._there()
+
+    def remove(self) -> None:
+        """Remove the file that was made here; not one that another has put there since, and never systemd's."""
+        if self._made is not None and self._made == self._there():
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
+
+    def _there(self) -> tuple[int, int] | None:
+        """What file is at the path now."""
+        try:
+            status = os.lstat(self.path)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
