@@ -55,6 +55,7 @@ def command(*, config: str | None, socket: str | None, parent: str | None, name:
 def _refuse_taken(registry: RegistryFile, directory: str, name: str) -> None:
     """Raise where the directory is there, or another module has the name."""
     from mcppd.bundled import registry_path
+    from mcppd.cli.invocation import again
     from mcppd.reloading.loader import Loader, Scan
 
     if os.path.lexists(directory):
@@ -65,7 +66,7 @@ def _refuse_taken(registry: RegistryFile, directory: str, name: str) -> None:
     scan = Loader(served, os.environ).scan(Scan(), {})
     if scan.fault is not None:
         raise CommandError(
-            str(scan.fault), "repair the registry first: `mcppd check` looks it over", status=1
+            str(scan.fault), f"repair the registry first: `{again('check')}` looks it over", status=1
         )
     for loaded in scan.modules:
         if loaded.name == name and os.path.isdir(loaded.directory):

@@ -12,10 +12,12 @@ import click
 from mcppd_shim.launch import launch
 from mcppd_shim.places import PlaceError, daemon_log
 
+from mcppd.agents import AGENTS
 from mcppd.cli.daemons import Daemon, NoDaemonError, ask, daemon_options, find_daemon
 from mcppd.cli.errors import CommandError
 from mcppd.cli.locks import is_locked
 from mcppd.cli.output import say
+from mcppd.cli.supervised import listen
 
 START_LIMIT: Final = 30.0
 """Seconds until a new daemon must answer: a cold disk and a thousand schemas to check take a few."""
@@ -41,9 +43,11 @@ def command(config: str | None, socket: str | None) -> None:
     status = _status(daemon)
     words = "is already running"
     if status is None:
-        status = _start(daemon)
+        status = _wake(daemon) if listen(daemon.paths) else _start(daemon)
         words = "is running"
     say(f"mcppd {words}: pid {status.get('pid')}, socket {status.get('socket')}")
+    others = ", ".join(name for name in AGENTS if name != "claude")
+    say(f"To use it from an agent: `{daemon.command('config claude')}` (or {others})")
 
 
 def _status(daemon: Daemon) -> dict[str, Any] | None:
@@ -51,6 +55,17 @@ def _status(daemon: Daemon) -> dict[str, Any] | None:
         return ask(daemon, "mcppd/status")
     except NoDaemonError:
         return None
+
+
+def _wake(daemon: Daemon) -> dict[str, Any]:
+    """The first answer of a daemon that systemd starts when it is asked; raises CommandError."""
+    try:
+        return ask(daemon, "mcppd/status", limit=START_LIMIT)
+    except CommandError as error:
+        said = "`journalctl --user -u mcppd` says why"
+        raise CommandError(
+            f"the daemon that systemd starts doesn't answer: {said}", status=1, quoted=error.lines
+        ) from None
 
 
 def _start(daemon: Daemon) -> dict[str, Any]:

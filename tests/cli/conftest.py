@@ -60,9 +60,10 @@ class Cli:
         self.directory = directory
         self.socket = directory / "s" / "mcp.sock"
         self.socket.parent.mkdir(mode=0o700)
+        self.script = self.install("bin")
         (directory / "home").mkdir()  # another directory than the commands run in: home is no workspace
         self.environ = {
-            "PATH": os.environ["PATH"],
+            "PATH": f"{self.script.parent}:{os.environ['PATH']}",
             "HOME": str(directory / "home"),
             "PYTHONPATH": f"{ROOT}:{ROOT / '.ci' / 'links'}",
             "TERM": "xterm",
@@ -70,19 +71,27 @@ class Cli:
         }
         self.terminals: list[Terminal] = []
 
+    def install(self, directory: str) -> Path:
+        """The script `mcppd`, as an installer writes it, in a new directory."""
+        path = self.directory / directory / "mcppd"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"#!{sys.executable}\nimport sys\nfrom mcppd.cli import main\nsys.exit(main())\n")
+        path.chmod(0o755)
+        return path
+
     def command(self, name: str, *words: str) -> list[str]:
-        return [sys.executable, "-m", "mcppd", name, "--socket", str(self.socket), *words]
+        return [str(self.script), name, "--socket", str(self.socket), *words]
 
     def run(
         self, name: str, *words: str, text: str = "", environ: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        return self.run_plain(*self.command(name, *words)[3:], text=text, environ=environ)
+        return self.run_plain(*self.command(name, *words)[1:], text=text, environ=environ)
 
     def run_plain(
         self, *words: str, text: str = "", environ: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "mcppd", *words],
+            [str(self.script), *words],
             input=text,
             capture_output=True,
             text=True,

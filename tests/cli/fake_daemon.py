@@ -113,11 +113,14 @@ STATUS: Object = {
         }
     ],
     "modules": [
-        module("notes"),
+        module("notes", prompts=["review"], resources=["notes://all", "notes://new"], resourceTemplates=[]),
         module("bad", "broken", fault=FAULT, since="12:00:00", warnings=["tool.yaml:2:1: `on` is text"]),
         module("never", "failed", generation=None, fault={**FAULT, "file": "/x/never/tool.yaml"}, tools=[]),
     ],
-    "shadowed": [{"tool": "search", "module": "b", "listed_as": "b__search"}],
+    "shadowed": [
+        {"kind": "tools", "name": "search", "module": "b", "listed_as": "b__search"},
+        {"kind": "resources", "name": "notes://all", "module": "b", "listed_as": None},
+    ],
     "last_reload": REPORT,
     "watching": {"mode": "inotify", "directories": 12},
     "warnings": ["/x/tools.yaml:4:1: unknown key `modulse`"],
@@ -220,7 +223,7 @@ async def control(talk: Talk, method: str, params: Object, ident: Any) -> Object
             return {**STATUS, **answers.get("status", {})}
         case "mcppd/list":
             listed = [{**tool, "full_name": f"notes__{tool['name']}", "module": "notes"} for tool in TOOLS]
-            return {"tools": [*listed, {**HIDDEN, "inputSchema": HIDDEN_SCHEMA}]}
+            return {"tools": [*listed, {**HIDDEN, "inputSchema": HIDDEN_SCHEMA}], **answers.get("list", {})}
         case "mcppd/reload":
             return {**REPORT, **answers.get("reload", {})}
         case "mcppd/stop":

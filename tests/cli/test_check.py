@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcppd.cli.sources import has_execute, problems_of
+from mcppd.cli.sources import may_have, problems_of
 from mcppd.workers.child import preparing
 from tests.cli.conftest import Terminal
 
@@ -259,7 +259,7 @@ SOURCES = [
 @pytest.mark.parametrize(("source", "has"), SOURCES)
 def test_a_missing_execute_is_told_just_where_the_daemon_would_tell_it(source: str, has: bool) -> None:
     tree = ast.parse(source)
-    assert (has_execute(tree), preparing._may_have_execute(tree)) == (has, has)
+    assert (may_have(tree, "execute"), preparing.may_have(tree, "execute")) == (has, has)
 
 
 def test_only_the_entry_needs_an_execute(tmp_path: Path) -> None:
@@ -267,6 +267,52 @@ def test_only_the_entry_needs_an_execute(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x = 1\n")
     paths = [str(tmp_path / name) for name in ("mcpptool.py", "other.py")]
     assert [each["file"] for each in problems_of(paths, paths[0])] == paths[:1]
+
+
+def test_prompts_and_resources_are_checked_and_counted(cli: Cli) -> None:
+    manifest = """\
+        name: a
+        prompts:
+          - {name: p, description: d}
+        resources:
+          - {uri: "a://there", name: n, description: d, file: there.md}
+          - uri: a://gone
+            name: n
+            description: d
+            file: gone.md
+        resourceTemplates:
+          - {uriTemplate: "a://{id", name: n}
+        """
+    directory = module(cli, "a", manifest, "def get_prompt(name, arguments): return name\n")
+    (directory / "there.md").write_text("here")
+    printed = lines(cli, "tools/a", status=1)
+    assert places(printed) == ["tools/a/tool.yaml:9:11: warning", "tools/a/tool.yaml:11:19: error"]
+    assert "gone.md" in printed[0]
+    assert (
+        printed[-1]
+        == "tools/a: 1 module, 0 tools, 1 prompt, 1 resource template, 2 resources: 1 error, 1 warning"
+    )
+    (asked,) = [json.loads(line) for line in lines(cli, "--json", "tools/a", status=1)]
+    assert (asked["prompts"], asked["resources"], asked["resourceTemplates"]) == (1, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "lacks"),
+    [
+        ("prompts: [{name: p, description: d}]", ["get_prompt"]),
+        ("resources: [{uri: 'a:b', name: n, description: d}]", ["read_resource"]),
+        ("resourceTemplates: [{uriTemplate: 'a:{b}', name: n, description: d}]", ["read_resource"]),
+        ("tools: [{name: t, description: d, inputSchema: {type: object}}]", ["execute"]),
+        ("resources: [{uri: 'a:b', name: n, description: d, file: tool.yaml}]", []),
+    ],
+)
+def test_code_must_have_what_the_manifest_needs(cli: Cli, manifest: str, lacks: list[str]) -> None:
+    directory = module(cli, "a", f"name: a\n{manifest}\n", "x = 1\n")
+    printed = lines(cli, "tools/a", status=1 if lacks else 0)
+    assert [name for line in printed[:-1] for name in lacks if f"`{name}(" in line] == lacks
+    (directory / "mcpptool.py").unlink()
+    printed = lines(cli, "tools/a", status=1 if lacks else 0)
+    assert [name for line in printed[:-1] for name in lacks if f"`{name}`" in line] == lacks
 
 
 class TestAnotherInterpreter:
@@ -283,7 +329,8 @@ class TestAnotherInterpreter:
         self.interpreter(cli, f'cat > asked; exec {sys.executable} "$@" < asked')
         assert places(lines(cli, "tools.yaml", status=1)) == ["tools/a/mcpptool.py:3:5: error"]
         asked = json.loads((cli.directory / "asked").read_text())
-        assert asked == {"paths": [str(directory / "mcpptool.py")], "entry": str(directory / "mcpptool.py")}
+        entry = str(directory / "mcpptool.py")
+        assert asked == {"paths": [entry], "entry": entry, "needs": ["execute"]}
 
     def test_what_it_takes_is_no_error(self, cli: Cli) -> None:
         module(cli, "a", source="syntax of a later version\n")

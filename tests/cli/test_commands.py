@@ -18,7 +18,11 @@ Fake = subprocess.Popen[str]
 def test_start_is_content_with_a_daemon_that_runs(cli: Cli, fake: Fake) -> None:
     done = cli.run("start")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"mcppd is already running: pid {fake.pid}, socket {cli.socket}\n"
+    assert done.stdout == (
+        f"mcppd is already running: pid {fake.pid}, socket {cli.socket}\n"
+        f"To use it from an agent: `mcppd config claude --socket {cli.socket}` "
+        "(or codex, gemini, opencode, vscode, cursor)\n"
+    )
 
 
 def test_stop_comes_back_when_process_sockets_and_lock_are_gone(cli: Cli, fake: Fake) -> None:

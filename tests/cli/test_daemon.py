@@ -79,7 +79,9 @@ def daemon(cli: Cli, modules: Modules) -> Iterator[int]:
     started = cli.run("start", "--config", str(modules.registry))
     assert started.returncode == 0, started.stderr
     pid = status(cli)["pid"]
-    assert started.stdout == f"mcppd is running: pid {pid}, socket {cli.socket}\n"
+    running, told = started.stdout.splitlines()
+    assert running == f"mcppd is running: pid {pid}, socket {cli.socket}"
+    assert f"`mcppd config claude --config {modules.registry} --socket {cli.socket}`" in told
     yield pid
     cli.run("stop")
 
@@ -129,8 +131,10 @@ def test_stop_leaves_no_process_no_socket_and_no_lock(cli: Cli, daemon: int, wai
 def test_a_daemon_that_runs_is_not_started_again(cli: Cli, daemon: int, modules: Modules) -> None:
     again = cli.run("start", "--config", str(modules.registry))
     assert again.returncode == 0
-    assert again.stdout == f"mcppd is already running: pid {daemon}, socket {cli.socket}\n"
-    assert cli.run("serve", "--config", str(modules.registry)).returncode == 1
+    assert again.stdout.splitlines()[0] == f"mcppd is already running: pid {daemon}, socket {cli.socket}"
+    serving = cli.run("serve", "--config", str(modules.registry))
+    assert serving.returncode == 1
+    assert f"`mcppd stop --config {modules.registry} --socket {cli.socket}` ends it" in serving.stderr
     assert status(cli)["pid"] == daemon
 
 
@@ -164,7 +168,7 @@ def test_a_call_works_in_the_callers_directory_with_typed_options(cli: Cli, daem
 
 def test_help_shows_the_modules_and_a_tools_schema(cli: Cli, daemon: int) -> None:
     assert "add_note" in cli.run("help").stdout
-    assert '"times"' in cli.run("help", "add_note").stdout
+    assert "`times`" in cli.run("help", "add_note").stdout
     assert cli.run("help", "nothing_like_it").returncode != 0
 
 

@@ -233,13 +233,13 @@ def queue(self, data):
 Traffic._queue = queue
 """,
     ),
-    "nobody is notified": ("add", "mcppd/serving/server.py", "AgentServer.broadcast = lambda self: 0"),
+    "nobody is notified": ("add", "mcppd/serving/server.py", "AgentServer.broadcast = lambda self, kinds: 0"),
     "everybody is notified twice": (
         "list",
         "mcppd/serving/server.py",
         """
 _broadcast = AgentServer.broadcast
-AgentServer.broadcast = lambda self: _broadcast(self) + _broadcast(self)
+AgentServer.broadcast = lambda self, kinds: _broadcast(self, kinds) + _broadcast(self, kinds)
 """,
     ),
     "a changed body is notified": (
@@ -248,9 +248,9 @@ AgentServer.broadcast = lambda self: _broadcast(self) + _broadcast(self)
         """
 _publish = Publisher.publish
 def publish(self, *all):
-    old = self.catalog.fingerprint
+    old = self.catalog.fingerprints
     done = _publish(self, *all)
-    if done and self.catalog.fingerprint == old: self.tell()
+    if done and self.catalog.fingerprints == old: self.tell(["tools"])
     return done
 Publisher.publish = publish
 """,
@@ -332,9 +332,10 @@ def test_a_daemon_that_does_not_start_has_its_last_words_shown(demo: Demo, tree:
 
 
 def test_a_step_that_takes_too_long_ends(demo: Demo, tree: Path) -> None:
-    file = tree / "mcppd" / "serving" / "answers.py"
+    file = tree / "mcppd" / "serving" / "tools.py"
     before = file.read_text()
-    file.write_text(before + "\nasync def _call(self, *_): await asyncio.sleep(600)\nAnswers._call = _call\n")
+    slow = "import asyncio\nasync def _run(self, *_): await asyncio.sleep(600)\nToolCalls._run = _run\n"
+    file.write_text(f"{before}\n{slow}")
     started = time.monotonic()
     try:
         done = demo.run(tree=tree)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .conftest import Cli
 
 CHANGED = "notifications/tools/list_changed"
+MAIN = REPOSITORY / "mcppd" / "__main__.py"
 FILES = ["helper.py", "mcpptool.py", "tool.yaml"]
 
 
@@ -367,7 +369,7 @@ async def new(environment: dict[str, str], *words: str, cwd: Path) -> str:
 async def mcppd(environment: dict[str, str], *words: str, cwd: Path) -> str:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        str(REPOSITORY / "mcppd" / "__main__.py"),
+        str(MAIN),
         *words,
         cwd=cwd,
         env=environment,
@@ -412,9 +414,10 @@ async def test_a_new_module_is_live_for_a_connected_agent_and_it_is_told_once(
         assert "nowhere" in await client.failure("greet_lines", {"file": "nowhere"})
         assert "outside" in await client.failure("greet_lines", {"file": "../home/daemon-output"})
         assert str(work) in await client.text("help", {"tool": "greet"})
-        commands = [line.split()[1:] for line in printed.splitlines() if line.startswith("  mcppd ")]
-        assert [words[0] for words in commands] == ["call", "help"]
-        for words in commands:
+        typed = f"  {sys.executable} {MAIN} "
+        commands = [line.removeprefix(typed) for line in printed.splitlines() if line.startswith(typed)]
+        assert [words.split()[0] for words in commands] == ["call", "help"]
+        for words in map(shlex.split, commands):
             assert "Hello" in (told := await mcppd(daemon.environment, *words, cwd=work)) or "greet" in told
 
         status = await daemon.control("mcppd/status")
@@ -429,7 +432,7 @@ async def test_the_first_registry_of_a_person_is_live_beside_the_bundled_modules
     socket = tmp_path / "run" / "mcppd" / "mcp.sock"
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        str(REPOSITORY / "mcppd" / "__main__.py"),
+        str(MAIN),
         "serve",
         env=environment,
         stderr=asyncio.subprocess.DEVNULL,

@@ -18,7 +18,7 @@ socket    {socket}
 control   {socket}.control
 watching  12 directories  inotify
 session   claude-code 2.1  /home/x  1 min 1 s  9 calls, 1 in flight
-module    notes  ok  generation 4 0123456789ab  2 tools  1 worker  /x/notes
+module    notes  ok  generation 4 0123456789ab  2 tools, 1 prompt, 2 resources  1 worker  /x/notes
 module    bad  broken  generation 4 0123456789ab  2 tools  1 worker  /x/bad
 module    never  failed  nothing loaded  0 tools  1 worker  /x/never
 fault     bad  since 12:00:00  /x/bad/mcpptool.py:3:7: invalid syntax  | def f(:
@@ -26,6 +26,7 @@ warning   bad  tool.yaml:2:1: `on` is text
 fault     never  /x/never/tool.yaml:3:7: invalid syntax  | def f(:
 warning   /x/tools.yaml:4:1: unknown key `modulse`
 shadowed  search of module b is listed as b__search
+shadowed  resource notes://all of module b is not served: another module comes first
 reload    at 12:00:01 in 123 ms, 2 sessions notified
 reload    notes generation 3 -> 4 +a -b ~c
 reload    fresh new, generation 1 +d
@@ -48,6 +49,18 @@ help\tnotes\tSays what there is.
 slow\tnotes\tReports progress, then waits.
 a__search\tb\tSearches.
 """
+
+
+def test_prompts_and_resources_are_listed_after_the_tools(cli: Cli, fake: Fake) -> None:
+    prompts = [{"name": "review", "module": "notes", "description": "Reviews.\n\nAll."}]
+    resources = [{"uri": "notes://all", "name": "all", "title": "All notes", "module": "notes"}]
+    templates = [{"uriTemplate": "notes://{id}", "name": "one", "module": "notes"}]
+    cli.answer(list={"prompts": prompts, "resources": resources, "resourceTemplates": templates})
+    done = cli.run("list")
+    assert (
+        done.stdout
+        == LIST + "prompt:review\tnotes\tReviews.\nnotes://all\tnotes\tAll notes\nnotes://{id}\tnotes\t\n"
+    )
 
 
 def test_status_is_lines_that_begin_with_what_they_are_about(cli: Cli, fake: Fake) -> None:
