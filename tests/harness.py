@@ -23,6 +23,8 @@ LIMIT = 20.0
 """Seconds any single wait of a test may take: far beyond what is expected, so that only a hang ends it."""
 
 MODERN = "2026-07-28"
+LEGACY = "2025-11-25"
+"""What holds before any handshake."""
 
 
 def clean_environment(home: Path) -> dict[str, str]:
@@ -145,7 +147,7 @@ class Client:
         self._reader, self._writer = reader, writer
         self._ids = itertools.count(1)
         self._waiting: dict[Any, asyncio.Future[dict[str, Any]]] = {}
-        self._methods: dict[Any, str] = {}
+        self._asked: dict[Any, tuple[str, str]] = {}  # id -> method and revision of a request
         self._news = asyncio.Condition()
         self._task = asyncio.create_task(self._read())
 
@@ -206,7 +208,7 @@ class Client:
         """Send a request; the future of its response."""
         ident = next(self._ids) if ident is None else ident
         future = self.expect(ident)
-        self._methods[ident] = method
+        self._asked[ident] = (method, self._revision_of(params))
         self.send(
             {
                 "jsonrpc": "2.0",
@@ -304,8 +306,7 @@ class Client:
     async def _take(self, line: bytes) -> None:
         message = json.loads(line)
         for each in message if isinstance(message, list) else [message]:
-            if self.revision is not None and not isinstance(message, list):
-                check_message("server", self.revision, each, self._methods.get(each.get("id")))
+            self._check(each)
             if "method" in each and "id" not in each:
                 self.notifications.append(each)
             elif "method" in each:
@@ -317,6 +318,24 @@ class Client:
                 self.notifications.append({"method": "unasked", "message": each})
         async with self._news:
             self._news.notify_all()
+
+    def _check(self, message: dict[str, Any]) -> None:
+        """Hold a message against the schema of the revision that it belongs to, whatever others are spoken here."""
+        params = message.get("params")
+        method, revision = None, self._revision_of(params)
+        if "method" not in message:
+            method, revision = self._asked.get(message.get("id"), (None, revision))
+        if method == "initialize" and "result" in message:
+            revision = message["result"]["protocolVersion"]
+        if method is None or not method.startswith("mcppd/"):  # what people ask on the other socket is no MCP
+            check_message("server", revision, message, method)
+
+    def _revision_of(self, params: dict[str, Any] | None) -> str:
+        meta = (params or {}).get("_meta", {})
+        is_modern = any(
+            f"io.modelcontextprotocol/{name}" in meta for name in ("protocolVersion", "subscriptionId")
+        )
+        return MODERN if is_modern else self.revision or LEGACY
 
 
 def texts(result: dict[str, Any]) -> str:

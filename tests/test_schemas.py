@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from mcppd.core import manifest, registry
+from mcppd.core import manifest, manifest_items, registry
 from mcppd.core.errors import FaultError
+from mcppd.core.shapes import Each, Members, Number
 from mcppd.core.yaml import read_yaml
 
 ROOT = Path(__file__).parents[1]
@@ -26,7 +27,16 @@ def schema_of(name: str) -> dict[str, Any]:
 
 REGISTRY, MANIFEST = schema_of("registry"), schema_of("manifest")
 ENTRY = REGISTRY["definitions"]["entry"]
-TOOL = MANIFEST["definitions"]["tool"]
+DEFINITIONS = {
+    "tools": "tool",
+    "prompts": "prompt",
+    "resources": "resource",
+    "resourceTemplates": "resourceTemplate",
+}
+"""The schema of each kind."""
+KEYS = {"tools": ["name"], "prompts": ["name"], "resources": ["uri"], "resourceTemplates": ["uriTemplate"]}
+"""The members by which one of a kind is known; the parser looks at these first."""
+TYPES = {str: "string", bool: "boolean", dict: "object"}
 
 
 def is_valid(schema: Mapping[str, Any], value: Any) -> bool:
@@ -37,14 +47,35 @@ def value_of(text: str) -> Any:
     return read_yaml(text.encode(), "x").value
 
 
-def members(shape: Any, schema: Any, path: str) -> Iterator[tuple[str, set[str], set[str]]]:
-    """For each mapping of the manifest's shape: where it is, its keys there, and its keys in the schema."""
-    if isinstance(shape, list):
-        yield from members(shape[0], schema["items"], f"{path}[]")
-    elif isinstance(shape, Mapping):
-        yield path, set(shape), set(schema["properties"])
-        for key, inner in shape.items():
-            yield from members(inner, schema["properties"][key], f"{path}.{key}")
+def followed(schema: Any) -> Any:
+    """The schema, with what it refers to."""
+    for each in schema.get("allOf", ()):
+        schema = {**MANIFEST["definitions"][each["$ref"].rpartition("/")[2]], **schema}
+    return schema
+
+
+def sayings(shape: Any, schema: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    """What a shape of the parser and a schema say: the place, and both."""
+    schema = followed(schema)
+    match shape:
+        case [inner] if isinstance(shape, list):
+            yield from sayings(inner, schema["items"], f"{path}[]")
+        case Each(inner):
+            yield from sayings(inner, schema["additionalProperties"], f"{path}{{}}")
+        case Members(known, required):
+            yield path, set(known), set(schema["properties"])
+            yield path, {*required, *KEYS.get(path, ())}, set(schema.get("required", ()))
+            for key, inner in known.items():
+                yield from sayings(inner, schema["properties"][key], f"{path}.{key}")
+        case tuple():
+            yield path, {*shape}, {*schema["enum"]} - {None}
+        case Number(least, most, whole):
+            yield path, least, schema["minimum"]
+            yield path, most, schema.get("maximum", 2**64)
+            yield path, ["integer" if whole else "number", "null"], schema["type"]
+        case type():
+            said = schema["type"]
+            yield path, {TYPES[shape]}, {said} if isinstance(said, str) else {*said} - {"null"}
 
 
 def described(schema: Any, path: str = "$") -> Iterator[tuple[str, str | None]]:
@@ -76,10 +107,13 @@ def test_the_registry_has_the_same_keys_in_parser_and_schema() -> None:
 def test_the_manifest_has_the_same_keys_in_parser_and_schema() -> None:
     assert set(MANIFEST["properties"]) == set(manifest.KEYS)
     assert MANIFEST["additionalProperties"] is False
-    shape = {"name": str, **manifest._TOOL}
-    for path, known, shown in members(shape, TOOL, "tool"):
-        assert shown == known, path
-    assert "additionalProperties" not in TOOL  # MCP may know more, and it is passed on
+    shapes = {"tools": Members({"name": str, **manifest._TOOL.known}), **manifest_items.SHAPES}
+    for kind, shape in shapes.items():
+        schema = MANIFEST["definitions"][DEFINITIONS[kind]]
+        for path, parsed, shown in sayings(shape, schema, kind):
+            assert shown == parsed, path
+        assert "additionalProperties" not in schema  # MCP may know more, and it is passed on
+    assert MANIFEST["definitions"]["enum"]["maxItems"] == manifest_items.MAX_ENUM
 
 
 @pytest.mark.parametrize(
@@ -87,16 +121,6 @@ def test_the_manifest_has_the_same_keys_in_parser_and_schema() -> None:
     [
         (ENTRY["properties"], "on_broken", {"last-good", "fail", None}),
         (MANIFEST["properties"], "scope", {"local", "global", None}),
-        (
-            TOOL["properties"]["execution"]["properties"],
-            "taskSupport",
-            {*manifest._TOOL["execution"]["taskSupport"], None},
-        ),
-        (
-            TOOL["properties"]["icons"]["items"]["properties"],
-            "theme",
-            {*manifest._TOOL["icons"][0]["theme"], None},
-        ),
     ],
 )
 def test_words_to_choose_from_are_the_same(schema: Any, key: str, words: set[str | None]) -> None:
@@ -109,8 +133,8 @@ def test_workers_have_the_same_bounds() -> None:
 
 @pytest.mark.parametrize("schema", [REGISTRY, MANIFEST])
 def test_every_key_is_described(schema: dict[str, Any]) -> None:
-    lacking = [path for path, text in described(schema) if not text]
-    assert set(lacking) <= {"$.definitions.tool.properties.inputSchema.type"}
+    lacking = {path for path, text in described(schema) if not text and not path.startswith("$.anyOf")}
+    assert lacking <= {"$.definitions.tool.properties.inputSchema.type"}
 
 
 WHOLE = """\
@@ -126,6 +150,7 @@ modules:
   tools: {allow: [x], deny: ['y*']}
   on_broken: fail
   watch: ['*.json']
+instructions: words
 env: {C: d}
 pass_env: [E]
 """
@@ -175,6 +200,8 @@ REGISTRIES = [
     ("modules: [{path: a, watch: ['']}]", False),
     ("modules: [{path: a, wokers: 1}]", False),
     ("modul: []", False),
+    ("instructions:", True),
+    ("instructions: [words]", False),
     ("env: {A: 1}", False),
     ("pass_env: [1]", False),
 ]
@@ -195,6 +222,18 @@ def tool(body: str) -> str:
     return f"name: m\ntools: [{{name: t, {body}}}]"
 
 
+def prompt(body: str) -> str:
+    return f"name: m\nprompts: [{{name: p, {body}}}]"
+
+
+def resource(body: str) -> str:
+    return f"name: m\nresources: [{{uri: 'a:b', name: r, {body}}}]"
+
+
+def template(body: str) -> str:
+    return f"name: m\nresourceTemplates: [{{uriTemplate: 'a:{{id}}/{{+path}}', name: r, {body}}}]"
+
+
 MANIFESTS = [
     ("name: m\ntools: []", True),
     ("name: m\nscope: global\nabout: words\ntimeout: 3\ntools: []\nprompts: []\nresources:", True),
@@ -204,11 +243,63 @@ MANIFESTS = [
     (tool("outputSchema: {type: array}, portable: false, _meta: {a: 1}, x-more: [1]"), True),
     (tool("annotations: {readOnlyHint: true, title: , other: 1}, execution: {taskSupport: optional}"), True),
     (tool("icons: [{src: 'data:', mimeType: image/png, sizes: [any], theme: dark}]"), True),
-    (tool(", ".join(f"{key}: " for key in manifest._TOOL)), True),
+    (tool(", ".join(f"{key}: " for key in manifest._TOOL.known)), True),
+    ("name: m\nprompts: [{name: p}]", True),
+    ("name: m\ntools:\nresources: [{uri: 'a:b', name: n}]", True),
+    ("name: m\nresourceTemplates: [{uriTemplate: 'a:{b}', name: n}]", True),
+    (prompt("title: T, description: d, arguments: [], icons: [{src: x}], _meta: {a: 1}, x-more: [1]"), True),
+    (
+        prompt("arguments: [{name: a, title: A, description: d, required: true, enum: [b, c]}, {name: b}]"),
+        True,
+    ),
+    (prompt("title: , description: , arguments: , icons: , _meta: "), True),
+    (resource("title: T, description: d, mimeType: text/plain, size: 5, icons: [{src: x}], _meta: {}"), True),
+    (resource("annotations: {audience: [user, assistant], priority: 0.5, lastModified: x, other: 1}"), True),
+    (resource("file: docs/notes.md, x-more: 1"), True),
+    (resource("title: , description: , mimeType: , size: , icons: , _meta: , annotations: , file: "), True),
+    (template("title: T, mimeType: text/plain, variables: {id: {enum: [a]}, path: {}}"), True),
+    (template("annotations: , variables: {id: , path: {enum: }}"), True),
+    (template("variables: "), True),
     ("", False),
     ("[]", False),
     ("tools: []", False),
     ("name: m", False),
+    ("name: m\nprompts: []", False),
+    ("name: m\nprompts: {}", False),
+    ("name: m\ntools: []\nprompts: [1]", False),
+    ("name: m\ntools: []\nprompts: [{title: x}]", False),
+    ("name: m\ntools: []\nprompts: [{name: ' '}]", False),
+    (prompt("title: 1"), False),
+    (prompt("arguments: {a: b}"), False),
+    (prompt("arguments: [a]"), False),
+    (prompt("arguments: [{title: x}]"), False),
+    (prompt("arguments: [{name: ' '}]"), False),
+    (prompt("arguments: [{name: a, required: 'yes'}]"), False),
+    (prompt("arguments: [{name: a, enum: x}]"), False),
+    (prompt("arguments: [{name: a, enum: [1]}]"), False),
+    ("name: m\nresources: [{uri: 'a:b'}]", False),
+    ("name: m\nresources: [{name: n}]", False),
+    ("name: m\nresources: [{uri: notes, name: n}]", False),
+    ("name: m\nresources: [{uri: 'a:b c', name: n}]", False),
+    (resource("size: -1"), False),
+    (resource("size: 1.5"), False),
+    (resource("size: big"), False),
+    (resource("annotations: {audience: user}"), False),
+    (resource("annotations: {audience: [me]}"), False),
+    (resource("annotations: {priority: 2}"), False),
+    (resource("annotations: {priority: high}"), False),
+    (resource("file: /etc/passwd"), False),
+    (resource("file: ../notes.md"), False),
+    (resource("file: docs/"), False),
+    (resource("file: 5"), False),
+    ("name: m\nresourceTemplates: [{uriTemplate: 'a:{b}'}]", False),
+    ("name: m\nresourceTemplates: [{uriTemplate: 'a:b', name: n}]", False),
+    ("name: m\nresourceTemplates: [{uriTemplate: 'a:{b', name: n}]", False),
+    ("name: m\nresourceTemplates: [{uriTemplate: 'a:{b,c}', name: n}]", False),
+    ("name: m\nresourceTemplates: [{uriTemplate: 'a:{?b}', name: n}]", False),
+    (template("variables: [id]"), False),
+    (template("variables: {id: [a]}"), False),
+    (template("variables: {id: {enum: [1]}}"), False),
     ("name: m\ntools:", False),
     ("name: m\ntools: {}", False),
     ("name: ' '\ntools: []", False),
@@ -240,7 +331,8 @@ MANIFESTS = [
 def test_parser_and_schema_agree_on_manifests(text: str, is_good: bool) -> None:
     try:
         found = manifest.parse_manifest(read_yaml(text.encode(), "x"))
-        parses = not (found.faults or found.warnings or any(each.fault for each in found.tools))
+        quarantined = [each.fault for each in found.tools] + [each.fault for each in found.items]
+        parses = not (found.faults or found.warnings or any(quarantined))
     except FaultError:
         parses = False
     assert (parses, is_valid(MANIFEST, value_of(text))) == (is_good, is_good)
@@ -271,5 +363,6 @@ def test_the_examples_of_the_readme_fit_the_schemas() -> None:
 
 def test_the_readme_names_every_option_of_the_registry_and_every_key_of_a_manifest() -> None:
     text = (ROOT / "README.md").read_text()
-    named = {*registry.OPTIONS, *manifest.KEYS, *manifest._TOOL} - {"server", "execution", *manifest.EXTRAS}
-    assert [key for key in sorted(named) if f"`{key}" not in text] == []
+    keys = {*registry.KEYS, *registry.OPTIONS, *manifest.KEYS, *manifest._TOOL.known}
+    named = {key for key in keys if f"`{key}" in text or f"\n{key}:" in text}
+    assert keys - named == {"server", "execution"}

@@ -22,6 +22,8 @@ Direction: TypeAlias = Literal["server", "client"]
 SCHEMAS = Path(__file__).resolve().parents[2] / "shared" / "mcp-schema"
 WHY_NO_SCHEMAS = f"optional: the specification's JSON Schemas are not in {SCHEMAS}"
 BATCHES = "2025-03-26"
+MAY_ASK = {"tools/call", "prompts/get", "resources/read"}
+"""Requests whose answer may be questions (MCP 2026-07-28, multi round-trip requests)."""
 
 
 def have_schemas() -> bool:
@@ -29,24 +31,29 @@ def have_schemas() -> bool:
     return SCHEMAS.is_dir()
 
 
-def check_message(direction: Direction, revision: str, message: Any, method: str | None = None) -> None:
+def check_message(
+    direction: Direction, revision: str, message: Any, method: str | None = None, *, closed: bool = False
+) -> None:
     """Assert that a decoded message may be sent in this direction in this revision.
 
     `method` is the method of the request that a response answers; without it a result is only held against
-    what all results have in common. A list is a batch of answers.
+    what all results have in common. A list is a batch of answers. `closed`: nothing may be in the message that
+    the revision doesn't name; the schemas themselves let everything pass that is more than they know.
     """
     if isinstance(message, list):
         assert revision == BATCHES, f"{revision} has no batches: {message}"
         assert message, "an empty batch"
         for item in message:
-            check_message(direction, revision, item)
+            check_message(direction, revision, item, closed=closed)
         return
     assert isinstance(message, dict), f"not an object: {message!r}"
     jsonrpc_message_adapter.validate_python(message)
     _check_types(direction, revision, message, method)
     if have_schemas():
         for name in _definitions(direction, revision, message, method):
-            _check_schema(revision, name, message if name.startswith("JSONRPC") else _body(message, name))
+            is_envelope = name.startswith("JSONRPC")
+            body = message if is_envelope else _body(message, name)
+            _check_schema(revision, name, body, closed=closed and not is_envelope and name != "Result")
 
 
 def _check_types(direction: Direction, revision: str, message: Mapping[str, Any], method: str | None) -> None:
@@ -81,6 +88,9 @@ def _definitions(
     answer = _known(revision, "JSONRPCResultResponse", "JSONRPCResponse")
     if method is None or method not in _methods(revision):
         return [answer, "Result"]
+    if message["result"].get("resultType") == "input_required":
+        assert method in MAY_ASK, f"{method} may ask nothing"
+        return [answer, "InputRequiredResult"]
     return [
         answer,
         _known(revision, _named(revision, method).removesuffix("Request") + "Result", "EmptyResult"),
@@ -92,12 +102,13 @@ def _body(message: Mapping[str, Any], name: str) -> Any:
     return message["result"] if name.endswith("Result") else message
 
 
-def _check_schema(revision: str, name: str, instance: Any) -> None:
+def _check_schema(revision: str, name: str, instance: Any, *, closed: bool) -> None:
     if isinstance(instance, dict) and "error" in instance and instance.get("id", 0) is None:
         # JSON-RPC wants null where no id could be read; MCP's schemas leave the id out there
         instance = {**instance, "id": 0}
     faults = [
-        f"{fault.json_path}: {fault.message}" for fault in _validator(revision, name).iter_errors(instance)
+        f"{fault.json_path}: {fault.message}"
+        for fault in _validator(revision, name, closed=closed).iter_errors(instance)
     ]
     assert not faults, f"not a {name} of {revision}: {faults}\n{instance}"
 
@@ -118,10 +129,35 @@ def _all(revision: str) -> dict[str, Any]:
 
 
 @cache
-def _validator(revision: str, name: str) -> Validator:
+def _validator(revision: str, name: str, *, closed: bool) -> Validator:
     place = _place(revision)
     kind = Draft202012Validator if place == "$defs" else Draft7Validator
-    return kind({"$ref": f"#/{place}/{name}", place: _all(revision)})
+    definitions = _all(revision)
+    if closed:
+        definitions = {each: _closed(definition) for each, definition in definitions.items()}
+    return kind({"$ref": f"#/{place}/{name}", place: definitions})
+
+
+OPEN = frozenset({"inputSchema", "outputSchema", "structuredContent", "_meta", "requestedSchema"})
+"""Members in which anything may be."""
+
+ENVELOPE = {"jsonrpc": True, "id": True}
+"""Members of requests and notifications that older schemas keep apart."""
+
+
+def _closed(schema: Any) -> Any:
+    """A schema that takes no member that it doesn't name."""
+    if isinstance(schema, list):
+        return [_closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    shut = {key: _closed(value) for key, value in schema.items() if key != "properties"}
+    properties = schema.get("properties")
+    if properties:
+        inner = {key: value if key in OPEN else _closed(value) for key, value in properties.items()}
+        shut["properties"] = {**ENVELOPE, **inner} if "method" in properties else inner
+        shut.setdefault("additionalProperties", False)
+    return shut
 
 
 @cache

@@ -17,7 +17,9 @@ from typing import Any, Final, TypeAlias
 
 from jsonschema.protocols import Validator
 
-from mcppd.core.schemas import BROKEN, Path, path_text, raised, short, shown, validator_of
+from mcppd.core.schema_text import path_text, raised, short, shown
+from mcppd.core.shapes import Path
+from mcppd.core.subschemas import BROKEN, validator_of
 
 Error: TypeAlias = Any  # jsonschema's ValidationError, each field of which is Unset to a type checker
 Errors: TypeAlias = list[Error]

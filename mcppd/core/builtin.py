@@ -1,21 +1,21 @@
-"""The tools that are always there, `help` and `call_tool`: what lists show of them, and what `help` says."""
+"""The tools that are always there, `help` and `call_tool`: what lists show of them, and how they are called."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
 import orjson
 
-from mcppd.core.catalog import CALL_TOOL, HELP, Catalog, Module, Tool
+from mcppd.core.catalog import CALL_TOOL, HELP
 from mcppd.core.errors import ToolError
 
 HELP_DEFINITION: Final[Mapping[str, Any]] = {
     "name": HELP,
     "title": "Help on the tools of mcppd",
     "description": (
-        "Shows every tool that is there right now, module by module, with the state of each module: what is "
+        "Shows every tool, prompt and resource that is there right now, by module, with the state of each: what is "
         "broken (file and line), what answers from its last good version, what the last reload changed. "
         "With `tool`, the instructions and the input schema of one tool or module. "
         "Use it when a tool is missing, fails to load, or was just edited."
@@ -70,62 +70,3 @@ def unpack_call(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
             "`help` lists the names."
         )
     return name, inner or {}
-
-
-def overview(catalog: Catalog, last_reload: str | None, notes: Iterable[str] = ()) -> str:
-    """What `help` says without an argument."""
-    by_module: dict[str, list[Tool]] = {}
-    for tool in catalog.listed:
-        by_module.setdefault(tool.module.name, []).append(tool)
-    parts = [_module_text(module, by_module.get(module.name, [])) for module in catalog.modules]
-    if not parts:
-        parts = ["No modules yet: list a directory with tool.yaml and mcpptool.py in tools.yaml, and save."]
-    shadowed = [
-        f"`{tool.own_name}` of module {tool.module.name} is listed as `{tool.name}`: "
-        f"the plain name belongs to module {owner.module.name if (owner := catalog.find(tool.own_name)) else 'mcppd'}."
-        for tool in catalog.listed
-        if tool.is_shadowed
-    ]
-    warnings = [f"Warning: {warning}" for warning in catalog.warnings]
-    reload = [f"Last reload: {last_reload}"] if last_reload else []
-    return "\n\n".join([*parts, *shadowed, *warnings, *reload, *notes])
-
-
-def of_module(catalog: Catalog, module: Module, tool: Tool | None, info: str) -> str:
-    """What `help` says of one tool, or of a module."""
-    tools = [tool] if tool is not None else [each for each in catalog.listed if each.module is module]
-    return "\n\n".join([_module_text(module, tools), *([info] if info else []), *map(_schema_text, tools)])
-
-
-def _module_text(module: Module, tools: Iterable[Tool]) -> str:
-    lines = [f"## {module.name}" + (f" — {module.about.strip()}" if module.about else "")]
-    lines += _state_lines(module)
-    for tool in tools:
-        also = f" (also `{tool.full_name}`)" if tool.full_name != tool.name else ""
-        first = str(tool.offer.definition.get("description") or "").strip().split("\n", 1)[0]
-        lines.append(f"- `{tool.name}`{also}: {first}")
-    return "\n".join(lines)
-
-
-def _state_lines(module: Module) -> Iterator[str]:
-    match module.state:
-        case "broken":
-            yield f"BROKEN since {module.since}: {module.fault}"
-            if module.fault is not None and module.fault.source:
-                yield f"    {module.fault.source.strip()}"
-            yield "The last good version answers until the file is repaired and saved."
-        case "failed":
-            yield f"FAILED since {module.since}: {module.fault}"
-            if module.fault is not None and module.fault.source:
-                yield f"    {module.fault.source.strip()}"
-            yield "Its tools answer with this error until the file is repaired and saved."
-    for fault in module.faults:
-        yield f"Left out: {fault}"
-    for warning in module.all_warnings:
-        yield f"Warning: {warning}"
-
-
-def _schema_text(tool: Tool) -> str:
-    schema = tool.input_schema if tool.input_schema is not None else {}
-    text = orjson.dumps(schema, option=orjson.OPT_INDENT_2, default=str).decode()
-    return f"Input schema of `{tool.name}`:\n```json\n{text}\n```"

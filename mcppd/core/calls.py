@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from mcppd.core.catalog import Settings
+from mcppd.core.modules import Settings
 
 DEFAULT_TIMEOUT: Final = 30.0
 """Seconds that a call may take where nobody says otherwise (CONTRACT: MCPP_TIMEOUT_SECONDS)."""
@@ -20,7 +21,15 @@ OWN_NAMES: Final = ("MCPP_BASE_DIR", "MCPP_LOG_LEVEL", "MCPP_TIMEOUT_SECONDS")
 ENVIRONMENTS_KEPT: Final = 64
 """Composed environments a session keeps; one for each module it calls, so more than one person's modules."""
 
+SECRET_LENGTH: Final = 4
+"""Characters from which on a value of `env:` or `pass_env:` is kept out of logs: "1", "no" and "de" are no secrets,
+and to take them out of every text would leave nothing to read."""
+HIDDEN: Final = "***"
+"""What stands in a log where a secret was."""
+
 Progress = Callable[[float, float | None, str | None], None]
+Log = Callable[[str, bytes], None]
+Ask = Callable[[Sequence[Mapping[str, Any]]], Awaitable[list[Any]]]
 
 
 class AgentEnvironment:
@@ -61,6 +70,11 @@ class AgentEnvironment:
         choices = (settings.timeout, *said, DEFAULT_TIMEOUT)
         return next(choice for choice in choices if choice is not None) or None
 
+    def secrets(self, settings: Settings) -> tuple[str, ...]:
+        """The values that the registry's `env:` and `pass_env:` give a module; no log may have them."""
+        passed = (self._agent.get(name, "") for name in settings.pass_env)
+        return tuple(value for value in (*settings.env.values(), *passed) if len(value) >= SECRET_LENGTH)
+
     def _compose(self, settings: Settings) -> dict[str, str]:
         whole = base_environment(self._daemon)
         for name in ("PATH", *OWN_NAMES):
@@ -81,11 +95,32 @@ class CallContext:
     workspace: str
     environment: AgentEnvironment
     progress: Progress | None = None
+    log: Log | None = None  # takes a level and the JSON of the data
+    log_level: str | None = None  # the least severe level that the client wants; None: it wants nothing
+    ask: Ask | None = None
+    """Puts questions ({"kind": "elicit" | "sample" | "roots", "said": …}) to the client, all at once.
+
+    It gives their answers in order. Raises ToolError, which is told to the author's code, and every other McppdError
+    to end the call there: the pool raises it to its own caller.
+    """
+    capabilities: Mapping[str, Any] = field(default_factory=dict)  # the client's
 
     @property
-    def client(self) -> dict[str, str]:
-        """The client as MCP's Implementation."""
-        return {"name": self.client_name, "version": self.client_version}
+    def client(self) -> dict[str, Any]:
+        """The client as MCP's Implementation, with its capabilities."""
+        return {
+            "name": self.client_name,
+            "version": self.client_version,
+            "capabilities": self.capabilities,
+        }
+
+
+def without(secrets: Sequence[str], text: str) -> str:
+    """A text for a log with these values taken out, also as JSON writes them."""
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be the beginning of another
+        for written in (secret, json.dumps(secret, ensure_ascii=False)[1:-1], json.dumps(secret)[1:-1]):
+            text = text.replace(written, HIDDEN)
+    return text
 
 
 def base_environment(environment: Mapping[str, str]) -> dict[str, str]:

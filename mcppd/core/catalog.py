@@ -3,133 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
 
-from mcppd.core import names
-from mcppd.core.eras import advertise_tool
+from mcppd.core import names, uri_templates
+from mcppd.core.eras import advertise
 from mcppd.core.faults import Fault
-from mcppd.core.generation import Generation
+from mcppd.core.items import KEYS, Item
 from mcppd.core.jsonrpc import encode_value
-from mcppd.core.portable import portable as portable_schema
-from mcppd.core.portable import portable_output
-from mcppd.core.schemas import is_plain
+from mcppd.core.kinds import KINDS, Kind
+from mcppd.core.modules import Module, Offer, Settings, make_offer
+from mcppd.core.served import Prompt, Resource, Served, Template, Tool
+
+__all__ = ["Item", "Module", "Offer", "Prompt", "Resource", "Settings", "Template", "Tool", "make_offer"]
 
 HELP: Final = "help"
 CALL_TOOL: Final = "call_tool"
 RESERVED: Final = frozenset({HELP, CALL_TOOL})
 """Names of built-in tools; a module's tool of such a name is listed under its full name."""
 
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How a module is run: the registry's options over the manifest's."""
-
-    timeout: float | None = None  # seconds; 0 = no limit, None = whatever holds elsewhere
-    workers: int = 4
-    overlap: bool = True
-    python: str | None = None
-    env: Mapping[str, str] = field(default_factory=dict)
-    pass_env: tuple[str, ...] = ()
-    fail_when_broken: bool = False
-    stateful: bool = False  # `workers: 1` was said: that worker is only replaced by a reload
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A tool as a module offers it, before names are settled between modules."""
-
-    name: str
-    definition: Mapping[str, Any]  # as the author wrote it
-    shown: Mapping[str, Any]  # as clients get it, but for the name
-    digest: str  # of `shown`
-    fault: Fault | None = None  # quarantined: not listed, a call says why
-    plain_input: bool = False  # whether validating can't take long (D1)
-    plain_output: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Module:
-    """A module as it is served now; compared by identity."""
-
-    name: str
-    directory: str
-    about: str = ""
-    scope: str = "local"
-    settings: Settings = field(default_factory=Settings)
-    generation: Generation | None = None  # None: nothing good yet, calls say what is wrong
-    offers: tuple[Offer, ...] = ()
-    fault: Fault | None = None  # why the newest save isn't what is served
-    since: str = ""  # when that began, as local time
-    faults: tuple[Fault, ...] = ()  # of single tools
-    warnings: tuple[Fault, ...] = ()
-
-    @property
-    def state(self) -> str:
-        """ok, broken (the last good version answers) or failed (nothing can answer)."""
-        if self.fault is None:
-            return "ok"
-        return "broken" if self.generation is not None and not self.settings.fail_when_broken else "failed"
-
-    @property
-    def number(self) -> int | None:
-        """The number of the generation that is served, if there is one."""
-        return self.generation.number if self.generation is not None else None
-
-    @property
-    def notice(self) -> str | None:
-        """What every answer says while a broken save lies on the disk (D7)."""
-        if self.state != "broken":
-            return None
-        return (
-            f"Notice: this answer comes from the last good version of module {self.name!r}; "
-            f"what is saved does not load (since {self.since}): {self.fault}"
-        )
-
-    @property
-    def all_warnings(self) -> list[str]:
-        """What is not as it should be, but doesn't keep the module from being served."""
-        of_import = self.generation.warning if self.generation is not None else None
-        return [*map(str, self.warnings), *([f"initialize() failed: {of_import}"] if of_import else [])]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tool:
-    """A tool that can be called; compared by identity."""
-
-    name: str  # as it is listed
-    full_name: str  # `<module>__<tool>`, always callable
-    own_name: str  # the author's, what `execute` gets
-    module: Module
-    offer: Offer
-
-    @property
-    def input_schema(self) -> Any:
-        """What the author wrote; arguments are validated against this."""
-        return self.offer.definition.get("inputSchema")
-
-    @property
-    def output_schema(self) -> Any:
-        """The author's `outputSchema`, None if there is none."""
-        return self.offer.definition.get("outputSchema")
-
-    @property
-    def advertised(self) -> dict[str, Any]:
-        """The definition as clients get it, under its wire name."""
-        return {**self.offer.shown, "name": self.name}
-
-    @property
-    def appearance(self) -> tuple[str, str]:
-        """Equal for two tools that look the same to clients."""
-        return self.name, self.offer.digest
-
-    @property
-    def is_shadowed(self) -> bool:
-        """Whether the plain name belongs to another tool."""
-        return self.name == self.full_name and self.name != names.wire_name(self.own_name)
+S = TypeVar("S", Tool, Prompt)
+R = TypeVar("R", Resource, Template)
+A = TypeVar("A", Tool, Prompt, Resource, Template)
 
 
 @dataclass(slots=True, eq=False)
@@ -140,13 +38,49 @@ class Catalog:
     tools: tuple[Tool, ...]  # in order of listed name; quarantined ones too
     warnings: tuple[Fault, ...] = ()
     removed: Mapping[str, str] = field(default_factory=dict)  # name -> when a reload took it away
+    prompts: tuple[Prompt, ...] = ()  # in order of listed name; none that is quarantined
+    resources: tuple[Resource, ...] = ()  # in order of uri, the same
+    templates: tuple[Template, ...] = ()  # in order of uriTemplate, the same
+    shadowed: tuple[Resource | Template, ...] = ()  # not served: another module comes first with their uri
     _by_name: dict[str, Tool] = field(default_factory=dict)
-    _encoded: dict[tuple[str, int], list[tuple[str, bytes]]] = field(default_factory=dict)
-    _fingerprint: str = ""
+    _prompts: dict[str, Prompt] = field(default_factory=dict)
+    _by_uri: dict[str, Resource] = field(default_factory=dict)
+    _by_template: dict[str, Template] = field(default_factory=dict)  # in registry order
+    _encoded: dict[tuple[Kind, str, int], list[tuple[str, bytes]]] = field(default_factory=dict)
+    _fingerprints: dict[Kind, str] = field(default_factory=dict)
 
     def find(self, name: str) -> Tool | None:
         """The tool of a listed, full or author's name."""
         return self._by_name.get(name)
+
+    def find_prompt(self, name: str) -> Prompt | None:
+        """The prompt of a listed, full or author's name, quarantined ones too."""
+        return self._prompts.get(name)
+
+    def find_template(self, uri_template: str) -> Template | None:
+        """The template of this very text."""
+        return self._by_template.get(uri_template)
+
+    def find_resource(
+        self, uri: str
+    ) -> tuple[Resource, dict[str, str]] | tuple[Template, dict[str, str]] | None:
+        """What a URI is read from, and the variables in it; one that is quarantined where nothing else is."""
+        resource = self._by_uri.get(uri)
+        if resource is not None and resource.item.fault is None:
+            return resource, {}
+        for template in self._by_template.values():
+            if template.item.fault is None:
+                variables = uri_templates.parse(template.uri_template).match(uri)
+                if variables is not None:
+                    return template, variables
+        return (resource, {}) if resource is not None else None
+
+    def owner_of(self, shadowed: Resource | Template) -> Resource | Template | None:
+        """What is served in place of one that is shadowed."""
+        owners: Mapping[str, Resource | Template] = (
+            self._by_uri if isinstance(shadowed, Resource) else self._by_template
+        )
+        return owners.get(shadowed.key)
 
     def module(self, name: str) -> Module | None:
         """The module of a name."""
@@ -157,77 +91,118 @@ class Catalog:
         """The tools that lists show."""
         return (tool for tool in self.tools if tool.offer.fault is None)
 
+    def of_kind(self, kind: Kind) -> Iterable[Served]:
+        """All of a kind that lists show, in order."""
+        match kind:
+            case "tools":
+                return self.listed
+            case "prompts":
+                return self.prompts
+            case "resources":
+                return self.resources
+            case "resourceTemplates":
+                return self.templates
+
     def nearest(self, name: str) -> list[str]:
-        """Names close to one that isn't there."""
+        """Names of tools close to one that isn't there."""
         return names.nearest(name, [*(tool.name for tool in self.listed), *RESERVED])
 
-    def encoded(self, revision: str, builtin: Sequence[Mapping[str, Any]]) -> list[tuple[str, bytes]]:
-        """(name, JSON) of every listed tool for a revision, in order of name; encoded once for each catalog.
+    def nearest_prompts(self, name: str) -> list[str]:
+        """Names of prompts close to one that isn't there."""
+        return names.nearest(name, [prompt.name for prompt in self.prompts])
+
+    def encoded(
+        self, kind: Kind, revision: str, builtin: Sequence[Mapping[str, Any]] = ()
+    ) -> list[tuple[str, bytes]]:
+        """(key, JSON) of all that is listed of a kind for a revision, in order of key; encoded once for each catalog.
 
         `builtin` are the tools of ours that are shown; as many of them are always the same ones.
         """
-        key = (revision, len(builtin))
-        if key not in self._encoded:
-            definitions = {tool.name: tool.advertised for tool in self.listed}
-            definitions.update({each["name"]: dict(each) for each in builtin})
-            self._encoded[key] = [
-                (name, encode_value(advertise_tool(definitions[name], revision)))
-                for name in sorted(definitions)
+        place = (kind, revision, len(builtin))
+        if place not in self._encoded:
+            definitions = {each.key: each.advertised for each in self.of_kind(kind)}
+            definitions.update({each[KEYS[kind]]: each for each in builtin})
+            self._encoded[place] = [
+                (key, encode_value(advertise(kind, definitions[key], revision)))
+                for key in sorted(definitions)
             ]
-        return self._encoded[key]
+        return self._encoded[place]
 
     @property
-    def fingerprint(self) -> str:
-        """A hash of everything that lists show; a notification is due when it changes (D8)."""
-        if not self._fingerprint:
-            shown = [tool.appearance for tool in self.listed]
-            self._fingerprint = hashlib.sha256(orjson.dumps(shown)).hexdigest()
-        return self._fingerprint
-
-
-def make_offer(
-    name: str, definition: Mapping[str, Any], *, portable: bool = True, fault: Fault | None = None
-) -> Offer:
-    """A tool on offer; what costs time is worked out here, once for each version of a manifest.
-
-    `portable`: whether the advertised schema is made one that no client refuses (D15).
-    """
-    shown = dict(definition)
-    if portable and fault is None:
-        shown["inputSchema"] = portable_schema(definition.get("inputSchema"))
-        output = portable_output(definition.get("outputSchema"))
-        if output is not None:  # else its root is no object, which only modern clients take, and as it is
-            shown["outputSchema"] = output
-    return Offer(
-        name,
-        definition,
-        shown,
-        hashlib.sha256(encode_value(shown)).hexdigest(),
-        fault,
-        plain_input=fault is None and is_plain(definition.get("inputSchema")),
-        plain_output=fault is None and is_plain(definition.get("outputSchema")),
-    )
+    def fingerprints(self) -> Mapping[Kind, str]:
+        """For each kind a hash of all that its list shows; a notification is due when one changes (D8)."""
+        if not self._fingerprints:
+            for kind in KINDS:
+                shown = orjson.dumps([each.appearance for each in self.of_kind(kind)])
+                self._fingerprints[kind] = hashlib.sha256(shown).hexdigest()
+        return self._fingerprints
 
 
 def build_catalog(modules: Sequence[Module], warnings: Sequence[Fault] = ()) -> Catalog:
     """Settle the names between modules, in registry order: the first keeps the plain name (D16)."""
-    plain: dict[str, Tool] = {}
+    tools: dict[str, Tool] = {}
+    prompts: dict[str, Prompt] = {}
     for module in modules:
         for offer in module.offers:
-            tool = _tool(module, offer, plain)
-            plain[tool.name] = tool
-    tools = tuple(sorted(plain.values(), key=lambda tool: tool.name))
-    last_to_first = list(reversed(plain.values()))  # where names meet, the first in registry order has it
-    by_name = {tool.own_name: tool for tool in last_to_first if tool.own_name not in RESERVED}
-    by_name |= {tool.full_name: tool for tool in last_to_first} | {tool.name: tool for tool in tools}
-    return Catalog(tuple(modules), tools, tuple(warnings), _by_name=by_name)
+            name, full = _settled(module, offer.name, tools.keys() | RESERVED, is_good=offer.fault is None)
+            tools[name] = Tool(name, full, offer.name, module, offer)
+        for item in module.items:
+            if item.kind == "prompts":
+                name, full = _settled(module, item.key, prompts, is_good=item.fault is None)
+                prompts[name] = Prompt(name, full, item.key, module, item)
+    resources, more_resources = _owned(modules, "resources", Resource)
+    templates, more_templates = _owned(modules, "resourceTemplates", Template)
+    return Catalog(
+        modules=tuple(modules),
+        tools=_in_order(tools.values()),
+        warnings=tuple(warnings),
+        prompts=_in_order(each for each in prompts.values() if each.item.fault is None),
+        resources=_in_order(each for each in resources.values() if each.item.fault is None),
+        templates=_in_order(each for each in templates.values() if each.item.fault is None),
+        shadowed=(*more_resources, *more_templates),
+        _by_name=_index(tools, RESERVED),
+        _prompts=_index(prompts, frozenset()),
+        _by_uri=resources,
+        _by_template=templates,
+    )
 
 
-def _tool(module: Module, offer: Offer, taken: Mapping[str, Tool]) -> Tool:
-    full = names.full_name(module.name, offer.name)
-    name = names.wire_name(offer.name)
-    if offer.fault is not None or name in RESERVED or name in taken:
+def _settled(module: Module, own_name: str, taken: Container[str], *, is_good: bool) -> tuple[str, str]:
+    """(the name that a tool or prompt is listed under, its full name)."""
+    full = names.full_name(module.name, own_name)
+    name = names.wire_name(own_name)
+    if not is_good or name in taken:
         name = full
     if name in taken:  # somebody's plain name looks like this full name
         name = names.wire_name(f"{full} of {module.name}")
-    return Tool(name, full, offer.name, module, offer)
+    return name, full
+
+
+def _index(named: dict[str, S], reserved: Container[str]) -> dict[str, S]:
+    """Every name by which one can be called: of those that meet, the first in registry order has it."""
+    last_to_first = list(reversed(named.values()))
+    by_name = {each.own_name: each for each in last_to_first if each.own_name not in reserved}
+    return by_name | {each.full_name: each for each in last_to_first} | named
+
+
+def _owned(
+    modules: Sequence[Module], kind: Kind, make: Callable[[str, Module, Item], R]
+) -> tuple[dict[str, R], list[R]]:
+    """(what each uri leads to, in registry order; those whose uri leads elsewhere)."""
+    owners: dict[str, R] = {}
+    shadowed = []
+    for module in modules:
+        for item in module.items:
+            if item.kind != kind:
+                continue
+            found = make(item.key, module, item)
+            owner = owners.get(item.key)
+            if owner is None or (owner.item.fault is not None and item.fault is None):
+                owners[item.key] = found
+            elif item.fault is None:
+                shadowed.append(found)
+    return owners, shadowed
+
+
+def _in_order(found: Iterable[A]) -> tuple[A, ...]:
+    return tuple(sorted(found, key=lambda each: each.key))

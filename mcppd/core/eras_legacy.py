@@ -1,19 +1,16 @@
-"""The legacy era: the handshake, and the roots that a server may ask a client for."""
+"""The legacy era: the handshake, and what a server may ask its client."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from mcppd.core.effects import ClientInfo, ServerInfo
-from mcppd.core.eras import LEGACY, NEWEST_LEGACY, REVISIONS
+from mcppd.core.effects import ClientInfo, Replied, Roots, ServerInfo
+from mcppd.core.eras import LEGACY, NEWEST_LEGACY, capabilities
 from mcppd.core.eras_results import implementation
 from mcppd.core.errors import INVALID_PARAMS, ProtocolError
-from mcppd.core.jsonrpc import Response, encode_request
-
-CAPABILITIES: Final[Mapping[str, Any]] = {"tools": {"listChanged": True}}
-"""What we declare in both eras; clients drop notifications of a server that doesn't (CASES C1)."""
+from mcppd.core.jsonrpc import Response, encode_notification, encode_request, encode_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +19,7 @@ class Handshake:
 
     revision: str
     client: ClientInfo | None
-    has_roots: bool
+    capabilities: Mapping[str, Any]  # MCP's ClientCapabilities
 
 
 def read_initialize(params: Mapping[str, Any]) -> Handshake:
@@ -35,11 +32,11 @@ def read_initialize(params: Mapping[str, Any]) -> Handshake:
     if not isinstance(requested, str | int) or isinstance(requested, bool):
         text = f"Invalid params: protocolVersion must be a string such as {NEWEST_LEGACY}"
         raise ProtocolError(INVALID_PARAMS, text)
-    capabilities = params.get("capabilities")
+    declared = params.get("capabilities")
     return Handshake(
         revision=requested if isinstance(requested, str) and requested in LEGACY else NEWEST_LEGACY,
         client=read_client(params.get("clientInfo")),
-        has_roots=isinstance(capabilities, dict) and isinstance(capabilities.get("roots"), dict),
+        capabilities=declared if isinstance(declared, dict) else {},
     )
 
 
@@ -55,48 +52,84 @@ def initialize_result(server: ServerInfo, revision: str) -> dict[str, Any]:
     """An InitializeResult."""
     result: dict[str, Any] = {
         "protocolVersion": revision,
-        "capabilities": CAPABILITIES,
-        "serverInfo": implementation(server, titles=REVISIONS[revision].titles),
+        "capabilities": capabilities(revision),
+        "serverInfo": implementation(server, revision),
     }
     if server.instructions:
         result["instructions"] = server.instructions
     return result
 
 
-class RootsQuestion:
-    """Asks a client for its roots; only the answer to the newest question counts."""
+class Questions:
+    """What a client was asked and hasn't answered, for the session itself (its roots) and for calls.
 
-    __slots__ = ("_asked", "_count", "declared")
+    Of the questions for the roots only the newest counts. The ids begin with `prefix`, so that an answer to another
+    run of the daemon is never taken for one to this.
+    """
 
-    def __init__(self) -> None:
-        self.declared = False  # by the client, in its handshake
+    __slots__ = ("_asked", "_count", "_prefix", "_roots")
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
         self._count = 0
-        self._asked: str | None = None
+        self._roots: str | None = None
+        self._asked: set[str] = set()
 
     @property
-    def is_open(self) -> bool:
-        """Whether an answer is awaited."""
-        return self._asked is not None
+    def wants_roots(self) -> bool:
+        """Whether an answer about the roots is awaited."""
+        return self._roots is not None
 
-    def forget(self, *, declared: bool) -> None:
-        """A new handshake: what was asked before doesn't matter any more."""
-        self.declared = declared
-        self._asked = None
+    def forget_roots(self) -> None:
+        """A new handshake: the roots that were asked for before don't matter any more."""
+        self._roots = None
 
-    def ask(self) -> bytes:
-        """A new question."""
-        self._count += 1
-        self._asked = f"mcppd:roots:{self._count}"
-        return encode_request(self._asked, "roots/list")
+    def ask_roots(self) -> bytes:
+        """A new question for the client's roots."""
+        self._roots = self._next("roots")
+        return encode_request(self._roots, "roots/list")
 
-    def read(self, response: Response) -> tuple[str, ...] | None:
-        """The roots that a response names, None if it answers something else; none at all in an error."""
-        if self._asked is None or response.id != self._asked:
+    def ask(self, method: str, params: Mapping[str, Any]) -> tuple[str, bytes]:
+        """A question of a call: its id and the request."""
+        question = self._next("ask")
+        self._asked.add(question)
+        return question, encode_request(question, method, encode_value(params) if params else None)
+
+    def drop(self, question: str) -> bytes | None:
+        """Take back a question of a call: the notification that says so, None where it is answered."""
+        if question not in self._asked:
             return None
-        self._asked = None
-        match response.result:
-            case {"roots": [*roots]}:
-                found = [root.get("uri") for root in roots if isinstance(root, dict)]
-                return tuple(uri for uri in found if isinstance(uri, str))
-            case _:  # an error, or nothing that could be read
-                return ()
+        self._asked.remove(question)
+        return encode_notification("notifications/cancelled", b'{"requestId":%b}' % encode_value(question))
+
+    def read(self, response: Response) -> Roots | Replied | None:
+        """What a response tells, None if it answers nothing that is (still) asked."""
+        if response.id is not None and response.id == self._roots:
+            self._roots = None
+            return Roots(_roots_in(response.result))  # none in an error, or in what can't be read
+        if not isinstance(response.id, str) or response.id not in self._asked:
+            return None
+        self._asked.remove(response.id)
+        error = None if response.error is None else _error_text(response.error)
+        return Replied(response.id, response.result, error)
+
+    def _next(self, about: str) -> str:
+        self._count += 1
+        return f"{self._prefix}:{about}:{self._count}"
+
+
+def _roots_in(result: Any) -> tuple[str, ...]:
+    match result:
+        case {"roots": [*roots]}:
+            found = [root.get("uri") for root in roots if isinstance(root, dict)]
+            return tuple(uri for uri in found if isinstance(uri, str))
+        case _:
+            return ()
+
+
+def _error_text(error: Any) -> str:
+    match error:
+        case {"code": int(code), "message": str(message)}:
+            return f"{message} ({code})"
+        case _:
+            return "an error that says nothing"

@@ -1,20 +1,21 @@
-"""Results as each revision has them: what a tool came to, a page of tools, and all other answers."""
+"""Results as each revision has them: what a worker made, a page of a list, questions, and all other answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
-import orjson
+from mcppd.core.effects import Encoded, InputRequired, Page, ServerInfo
+from mcppd.core.eras import REVISIONS, Revision, known_members
+from mcppd.core.eras_content import adapt_content, adapt_contents, adapt_prompt
+from mcppd.core.errors import ProtocolError, ResourceNotFoundError
+from mcppd.core.jsonrpc import Id, encode_error, encode_value
+from mcppd.core.results import ToolResult
 
-from mcppd.core.effects import ServerInfo, ToolsPage
-from mcppd.core.eras import REVISIONS, Revision
-from mcppd.core.jsonrpc import encode_value
-from mcppd.core.results import ToolResult, text_item
+CACHE: Final[Mapping[str, Any]] = {"ttlMs": 0, "cacheScope": "private"}
+"""What we offer changes with the next save of a file, and belongs to one person."""
 
-_CACHE: Final = b'"ttlMs":0,"cacheScope":"private"'
-"""Lists change with the next save of a file, and belong to one person."""
+_CACHE_MEMBERS: Final = b',"ttlMs":0,"cacheScope":"private"'
 
 
 class ResultEncoder:
@@ -23,29 +24,46 @@ class ResultEncoder:
     __slots__ = ("_meta", "_tail")
 
     def __init__(self, server: ServerInfo) -> None:
-        self._meta = {"io.modelcontextprotocol/serverInfo": implementation(server)}
+        self._meta = answering(server)
         self._tail = b',"resultType":"complete","_meta":%b}' % encode_value(self._meta)
 
     def tool_result(self, result: ToolResult, revision: str) -> bytes:
         """A CallToolResult."""
         known = REVISIONS[revision]
-        result = adapt_result(result, revision)
-        parts = [b'{"content":', one_line(result.content)]
-        if result.structured is not None:
+        parts = [b'{"content":', one_line(adapt_content(result.content, known))]
+        if result.structured is not None and _takes_structured(known, result.structured):
             parts += (b',"structuredContent":', one_line(result.structured))
         parts += (b',"isError":true' if result.is_error else b',"isError":false', self._end(known))
         return b"".join(parts)
 
-    def tools_page(self, page: ToolsPage, revision: str) -> bytes:
-        """A ListToolsResult."""
+    def page(self, page: Page, revision: str) -> bytes:
+        """A ListToolsResult or its like."""
         known = REVISIONS[revision]
-        parts = [b'{"tools":', one_line(page.tools)]
+        parts = [b'{"%b":' % page.kind.encode(), one_line(page.items)]
         if page.next_cursor is not None:
             parts += (b',"nextCursor":', encode_value(page.next_cursor))
         if known.modern:
-            parts += (b",", _CACHE)
+            parts.append(_CACHE_MEMBERS)
         parts.append(self._end(known))
         return b"".join(parts)
+
+    def encoded(self, made: Encoded, revision: str) -> bytes:
+        """A GetPromptResult, a ReadResourceResult or a CompleteResult."""
+        known = REVISIONS[revision]
+        match made.kind:
+            case "prompt":
+                members = adapt_prompt(made.body, known)
+                return self.result(members, revision)
+            case "contents":
+                cache = _CACHE_MEMBERS if known.modern else b""
+                return b'{"contents":' + one_line(adapt_contents(made.body, known)) + cache + self._end(known)
+            case "completion":
+                return b'{"completion":' + one_line(made.body) + self._end(known)
+
+    def input_required(self, questions: InputRequired) -> bytes:
+        """An InputRequiredResult; only modern revisions have them."""
+        members = {"inputRequests": dict(questions.requests), "requestState": questions.state}
+        return encode_value({**members, "resultType": "input_required", "_meta": self._meta})
 
     def result(self, members: Mapping[str, Any], revision: str) -> bytes:
         """Any other result; members of it win over those that a modern result has anyway."""
@@ -58,12 +76,25 @@ class ResultEncoder:
         return self._tail if known.modern else b"}"
 
 
-def implementation(server: ServerInfo, *, titles: bool = True) -> dict[str, str]:
+def error_of(ident: Id, error: ProtocolError, revision: str) -> bytes:
+    """The error that answers a request; its code as the revision has it."""
+    code = REVISIONS[revision].not_found if isinstance(error, ResourceNotFoundError) else error.code
+    return encode_error(ident, code, error.message, error.data)
+
+
+def implementation(server: ServerInfo, revision: str) -> dict[str, Any]:
     """The server as MCP's Implementation."""
+    icons = [dict(icon) for icon in server.icons] or None
+    members = {"name": server.name, "version": server.version, "title": server.title, "icons": icons}
+    return known_members("server", members, REVISIONS[revision])
+
+
+def answering(server: ServerInfo) -> dict[str, Any]:
+    """The `_meta` of a modern result; without icons, which would be the greater part of most answers."""
     shown = {"name": server.name, "version": server.version}
-    if titles and server.title is not None:
+    if server.title is not None:
         shown["title"] = server.title
-    return shown
+    return {"io.modelcontextprotocol/serverInfo": shown}
 
 
 def one_line(text: bytes) -> bytes:
@@ -71,45 +102,6 @@ def one_line(text: bytes) -> bytes:
     return text.replace(b"\n", b" ").replace(b"\r", b" ")
 
 
-def adapt_result(result: ToolResult, revision: str) -> ToolResult:
-    """The result without what this revision doesn't know; content is decoded only where that may be in it."""
-    known = REVISIONS[revision]
-    structured = result.structured
-    if structured is not None and not _takes_structured(known, structured):
-        result = replace(result, structured=None)
-    if _may_hold_unknown(known, result.content):
-        items = [_known_item(item, known) for item in orjson.loads(result.content)]
-        result = replace(result, content=orjson.dumps(items))
-    return result
-
-
 def _takes_structured(known: Revision, structured: bytes) -> bool:
-    return known.modern or (known.structured and structured.lstrip()[:1] == b"{")
-
-
-def _may_hold_unknown(known: Revision, content: bytes) -> bool:
-    return (not known.resource_links and b'"resource_link"' in content) or (
-        not known.audio and b'"audio"' in content
-    )
-
-
-def _known_item(item: Any, known: Revision) -> Any:
-    """The item, or a text item in its place; who it is for stays."""
-    match item:
-        case {"type": "resource_link"} if not known.resource_links:
-            shown = text_item(_link_text(item))
-        case {"type": "audio"} if not known.audio:
-            kind = item.get("mimeType", "of unknown type")
-            shown = text_item(f"[audio, {kind}, left out: the protocol of this client has none]")
-        case _:
-            return item
-    if "annotations" in item:
-        shown["annotations"] = item["annotations"]
-    return shown
-
-
-def _link_text(item: Mapping[str, Any]) -> str:
-    """A resource link for people and models: what it is called, where it is, what it is about."""
-    label = item.get("title") or item.get("name") or "resource"
-    about = f" ({item['description']})" if item.get("description") else ""
-    return f"[Resource link: {label}] {item.get('uri', '')}{about}"
+    """Legacy revisions have objects only."""
+    return known.modern or (known.knows("result", "structuredContent") and structured.lstrip()[:1] == b"{")

@@ -1,14 +1,21 @@
 """The exceptions of mcppd.
 
 McppdError
-├── FaultError      a file that a person wrote can't be used (carries the Fault)
-├── ProtocolError   a request that is answered with a JSON-RPC error
-├── ToolError       a call that is answered with a result that has `isError: true`
-└── RetiredError    a call hadn't begun when its generation was replaced: look it up again
+├── FaultError                    a file that a person wrote can't be used (carries the Fault)
+├── ProtocolError                 a request that is answered with a JSON-RPC error
+│   ├── ResourceNotFoundError     there is no resource of that URI
+│   └── MissingCapabilityError    a call ends at a question that its modern client can't answer
+├── InputRequiredError            a call ends at a question; its modern client retries it with the answer
+├── ToolError                     a call that is answered with a result that has `isError: true`
+└── RetiredError                  a call hadn't begun when its generation was replaced: look it up again
+
+`CallContext.ask` raises ToolError, which the author's code is told, and ProtocolError and InputRequiredError, at
+which the call is given up and which go through to who asked for it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from mcppd.core.faults import Fault
@@ -19,7 +26,10 @@ INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
+# MCP, legacy revisions
+RESOURCE_NOT_FOUND: Final = -32002
 # MCP 2026-07-28
+MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
 
 
@@ -43,6 +53,33 @@ class ProtocolError(McppdError):
         self.code = code
         self.message = message
         self.data = data
+
+
+class ResourceNotFoundError(ProtocolError):
+    """There is no resource of a URI; the session words its code as the revision has it."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(INVALID_PARAMS, f"Resource not found: {uri}", {"uri": uri})
+        self.uri = uri
+
+
+class MissingCapabilityError(ProtocolError):
+    """A call asked for something that its client doesn't declare (MCP 2026-07-28, basic, Error Codes)."""
+
+    def __init__(self, message: str, required: Mapping[str, Any]) -> None:
+        super().__init__(MISSING_CAPABILITY, message, {"requiredCapabilities": dict(required)})
+
+
+class InputRequiredError(McppdError):
+    """A call ends at its questions (MCP 2026-07-28, multi round-trip requests).
+
+    `requests` is the result's `inputRequests` by key, `state` its `requestState`.
+    """
+
+    def __init__(self, requests: Mapping[str, Mapping[str, Any]], state: str) -> None:
+        super().__init__(f"input required: {', '.join(requests)}")
+        self.requests = requests
+        self.state = state
 
 
 class ToolError(McppdError):

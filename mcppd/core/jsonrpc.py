@@ -195,9 +195,10 @@ def encode_error(ident: Id | None, code: int, message: str, data: Any = None) ->
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (shown, encode_value(error))
 
 
-def encode_request(ident: Id, method: str) -> bytes:
-    """A request of ours, without params."""
-    return b'{"jsonrpc":"2.0","id":%b,"method":%b}' % (encode_id(ident), encode_value(method))
+def encode_request(ident: Id, method: str, params: bytes | None = None) -> bytes:
+    """A request of ours, of params already encoded."""
+    rest = b"}" if params is None else b',"params":%b}' % params
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b' % (encode_id(ident), encode_value(method)) + rest
 
 
 def encode_notification(method: str, params: bytes | None = None) -> bytes:

@@ -1,4 +1,4 @@
-"""The manifest, `tool.yaml`: what a module is called and which tools it has (CONTRACT.md, Manifest).
+"""The manifest, `tool.yaml`: what a module is called and what it has to offer (CONTRACT.md, Manifest).
 
 One bad tool never takes the others with it (DESIGN D15): it is kept apart with its fault. Whether a
 schema is a valid one isn't asked here.
@@ -6,55 +6,54 @@ schema is a valid one isn't asked here.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, Literal, TypeAlias
 
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
+from mcppd.core.items import ITEM_KINDS, Item
+from mcppd.core.manifest_items import likely_mistakes, parse_items
 from mcppd.core.names import nearest
+from mcppd.core.shapes import ICONS, Members, Path, misfits, not_json, place_text, pruned, shown
 from mcppd.core.yaml import Document
 
 Scope: TypeAlias = Literal["local", "global"]
-Path: TypeAlias = tuple[str | int, ...]
 
-EXTRAS: Final = ("prompts", "resources", "resourceTemplates")
-KEYS: Final = ("name", "scope", "about", "tools", "timeout", *EXTRAS)
+KEYS: Final = ("name", "scope", "about", "tools", "timeout", *ITEM_KINDS)
 
 MAX_SECONDS: Final = 10.0**8
 """Three years; timers of the loop and the kernel overflow far above, so more than this is no limit."""
 
-MAX_INTEGER: Final = 2**64
-"""JSON itself has no bound, but the encoder of every list has this one."""
-
-# MCP, schema: Tool, ToolAnnotations, ToolExecution, Icon. Clients drop the whole list for one that differs.
-# A type, some words to choose from, a list of one shape, or a mapping's known members.
-_TOOL: Final[Mapping[str, Any]] = {
-    "description": str,
-    "title": str,
-    "inputSchema": dict,
-    "outputSchema": dict,
-    "annotations": {
+# MCP, schema: Tool, ToolAnnotations, ToolExecution. Clients drop the whole list for one that differs.
+_ANNOTATIONS: Final = Members(
+    {
         "title": str,
         "readOnlyHint": bool,
         "destructiveHint": bool,
         "idempotentHint": bool,
         "openWorldHint": bool,
-    },
-    "execution": {"taskSupport": ("forbidden", "optional", "required")},
-    "icons": [{"src": str, "mimeType": str, "sizes": [str], "theme": ("light", "dark")}],
-    "_meta": dict,
-    "portable": bool,
-}
+    }
+)
+_TOOL: Final = Members(
+    {
+        "description": str,
+        "title": str,
+        "inputSchema": dict,
+        "outputSchema": dict,
+        "annotations": _ANNOTATIONS,
+        "execution": Members({"taskSupport": ("forbidden", "optional", "required")}),
+        "icons": ICONS,
+        "_meta": dict,
+        "portable": bool,
+    }
+)
 _MEANT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("input_schema", "inputschema", "parameters", "schema"), "it is called `inputSchema`"),
     **dict.fromkeys(("type", "properties", "required"), "it belongs under `inputSchema:`, indented below it"),
 }
 """Keys that people write where MCP has `inputSchema`."""
-_REQUIRED: Final = "src"  # the only one of the members above that has to be there
-KINDS: Final[Mapping[type, str]] = {str: "a text", bool: "true or false", dict: "a mapping", list: "a list"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a module offers; no two tools have the same name."""
+    """What a module offers; no two tools have the same name, nor two items of a kind the same key."""
 
     name: str
     scope: Scope
@@ -80,26 +79,28 @@ class Manifest:
     timeout: float | None  # seconds, 0.0 for no limit, None if the manifest doesn't say
     faults: tuple[Fault, ...]  # those that no tool of `tools` carries
     warnings: tuple[Fault, ...]
-    extras: Mapping[str, Any] = field(default_factory=dict)  # prompts, resources and templates, as written
+    items: tuple[Item, ...] = ()  # prompts, resources and templates, each kind in the order of the file
 
 
 def parse_manifest(document: Document) -> Manifest:
     """Read a manifest. Raises FaultError where nothing can be served."""
     top = _top(document)
     faults: list[Fault] = []
+    items = tuple(item for kind in ITEM_KINDS for item in parse_items(document, kind, top.get(kind), faults))
     return Manifest(
         name=_module_name(document, top),
         scope=_scope(document, top.get("scope"), faults),
         about=_about(document, top.get("about"), faults),
-        tools=_tools(document, top.get("tools"), faults),
+        tools=_tools(document, top, faults),
         timeout=_timeout(document, top.get("timeout"), faults),
         faults=tuple(faults),
         warnings=(
             *document.warnings,
             *unknown_keys(document, (), top, KEYS),
-            *_likely_mistakes(document, top.get("tools")),
+            *_likely_mistakes(document, top.get("tools") or ()),
+            *(fault for kind in ITEM_KINDS for fault in likely_mistakes(document, kind, top.get(kind))),
         ),
-        extras={key: top[key] for key in EXTRAS if top.get(key) is not None},
+        items=items,
     )
 
 
@@ -119,23 +120,6 @@ def unknown_keys(
             near = nearest(key, known, 1)
             advice = f"did you mean {near[0]!r}?" if near else f"the keys here are {', '.join(known)}"
             yield document.fault((*path, key), f"the key {key[:60]!r} is not known and is ignored: {advice}")
-
-
-def shown(value: Any) -> str:
-    """What a value is, for a message."""
-    match value:
-        case None:
-            return "nothing"
-        case dict():
-            return "a mapping"
-        case list():
-            return "a list"
-        case str():
-            return f"the text {value[:60]!r}"
-        case bool():
-            return "true" if value else "false"
-        case _:
-            return f"the number {str(value)[:60]}"
 
 
 def _top(document: Document) -> dict[str, Any]:
@@ -191,8 +175,11 @@ def _timeout(document: Document, value: Any, faults: list[Fault]) -> float | Non
         return None
 
 
-def _tools(document: Document, items: Any, faults: list[Fault]) -> tuple[ToolDefinition, ...]:
+def _tools(document: Document, top: Mapping[str, Any], faults: list[Fault]) -> tuple[ToolDefinition, ...]:
     """The tools in the order of the file; one without a name of its own is a fault and nothing else."""
+    items = top.get("tools")
+    if items is None and any(top.get(kind) for kind in ITEM_KINDS):
+        return ()
     if not isinstance(items, list):
         wrong = f"`tools:` must be a list of tools (`[]` for none), not {shown(items)}"
         raise FaultError(document.fault(("tools",), wrong))
@@ -235,62 +222,11 @@ def _nameless(document: Document, path: Path, item: Any) -> Fault | None:
 
 
 def _tool(document: Document, path: Path, item: Mapping[str, Any]) -> ToolDefinition:
-    definition: dict[str, Any] = _pruned(item, _TOOL)
-    wrong = next(chain(_misfits(definition, _TOOL, ()), _not_json(definition, ())), None)
+    definition: dict[str, Any] = pruned(item, _TOOL)
+    wrong = next(chain(misfits(definition, _TOOL), not_json(definition)), None)
     fault = None
     if wrong is not None:
-        where = "".join(f"[{step}]" if isinstance(step, int) else f".{step[:60]}" for step in wrong[0])
-        fault = document.fault((*path, *wrong[0]), f"`{where[1:]}` {wrong[1]}", at_value=True)
+        fault = document.fault((*path, *wrong[0]), f"`{place_text(wrong[0])}` {wrong[1]}", at_value=True)
     portable = definition.pop("portable", True) is not False
     line = document.fault(path, "").line
     return ToolDefinition(item["name"], definition, portable, fault, document.file, line)
-
-
-def _pruned(value: Any, shape: Any) -> Any:
-    """The value without null members: clients refuse an optional key that is there and null."""
-    match value, shape:
-        case dict(), dict():
-            return {k: _pruned(member, shape.get(k)) for k, member in value.items() if member is not None}
-        case list(), [item]:
-            return [_pruned(each, item) for each in value]
-        case _:
-            return value
-
-
-def _misfits(value: Any, shape: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """The places that don't fit a shape."""
-    match shape:
-        case tuple():
-            if value not in shape:
-                yield path, f"must be one of {', '.join(shape)}, not {shown(value)}"
-        case type() as kind:
-            if not isinstance(value, kind):
-                yield path, f"must be {KINDS[kind]}, not {shown(value)}"
-        case list() if isinstance(value, list):
-            for index, item in enumerate(value):
-                yield from _misfits(item, shape[0], (*path, index))
-        case dict() if isinstance(value, dict):
-            for key, member in shape.items():
-                if key in value:
-                    yield from _misfits(value[key], member, (*path, key))
-                elif key == _REQUIRED:
-                    yield path, f"needs `{key}:`"
-        case _:
-            yield path, f"must be {KINDS[type(shape)]}, not {shown(value)}"
-
-
-def _not_json(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """The places of numbers that no encoder of JSON takes."""
-    match value:
-        case dict():
-            for key, member in value.items():
-                yield from _not_json(member, (*path, key))
-        case list():
-            for index, member in enumerate(value):
-                yield from _not_json(member, (*path, index))
-        case float() if not math.isfinite(value):
-            yield path, f"is {value}, which JSON can't hold: write a finite number"
-        case int() if not -MAX_INTEGER // 2 <= value < MAX_INTEGER:
-            yield path, "needs more than 64 bits: write a smaller integer, or a number such as 1e30"
-        case _:
-            pass  # every other value is one of JSON's

@@ -7,15 +7,18 @@ import binascii
 from collections.abc import Sequence
 from typing import Final
 
-from mcppd.core.effects import ToolsPage
+from mcppd.core.effects import Page
 from mcppd.core.errors import INVALID_PARAMS, ProtocolError
+from mcppd.core.kinds import Kind
 
 PAGE_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of one page of a list, of the few clients that read a line into a buffer of their own: below 16 MiB."""
 
 
-def page_of(items: Sequence[tuple[str, bytes]], cursor: str | None, limit: int = PAGE_LIMIT) -> ToolsPage:
-    """The page of (name, JSON) items, in order of name, that a cursor stands for; raises ProtocolError.
+def page_of(
+    kind: Kind, items: Sequence[tuple[str, bytes]], cursor: str | None, limit: int = PAGE_LIMIT
+) -> Page:
+    """The page of (key, JSON) items, in order of key, that a cursor stands for; raises ProtocolError.
 
     A cursor names the last item of the page before, so it holds over a reload in between.
     """
@@ -25,8 +28,8 @@ def page_of(items: Sequence[tuple[str, bytes]], cursor: str | None, limit: int =
     for taken, (_, encoded) in enumerate(rest):
         size += len(encoded) + 1
         if size > limit and taken:
-            return ToolsPage(_join(rest[:taken]), _cursor(rest[taken - 1][0]))
-    return ToolsPage(_join(rest))
+            return Page(kind, _join(rest[:taken]), _cursor(rest[taken - 1][0]))
+    return Page(kind, _join(rest))
 
 
 def _join(items: Sequence[tuple[str, bytes]]) -> bytes:

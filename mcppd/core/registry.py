@@ -13,12 +13,13 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
-from mcppd.core.manifest import KINDS, Path, seconds, shown, unknown_keys
+from mcppd.core.manifest import seconds, unknown_keys
+from mcppd.core.shapes import TYPE_WORDS, Path, shown
 from mcppd.core.yaml import Document
 
 OnBroken: TypeAlias = Literal["last-good", "fail"]
 
-KEYS: Final = ("modules", "env", "pass_env")
+KEYS: Final = ("modules", "instructions", "env", "pass_env")
 _WHAT: Final = ("path", "server", "tools", "watch", "env", "pass_env")
 _HOW: Final = ("enabled", "timeout", "workers", "overlap", "python", "on_broken")
 OPTIONS: Final = (*_WHAT, *_HOW)
@@ -81,6 +82,7 @@ class Registry:
     warnings: tuple[Fault, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
+    instructions: str = ""  # what every client is told of this server, before what the modules say
 
 
 def parse_registry(document: Document, *, directory: str, environ: Mapping[str, str], home: str) -> Registry:
@@ -89,6 +91,7 @@ def parse_registry(document: Document, *, directory: str, environ: Mapping[str, 
     surroundings = _Surroundings(directory, environ, home)
     whole = _Options(document, (), document.value or {}, surroundings)
     env, pass_env = whole.variables("env"), whole.each("pass_env", _variable_name) or ()
+    instructions = whole.one("instructions", _a(str)) or ""
     whole.warn_of_unknown(KEYS)
     entries: list[Entry] = []
     faults, warnings = whole.faults, [*document.warnings, *whole.warnings]
@@ -99,7 +102,7 @@ def parse_registry(document: Document, *, directory: str, environ: Mapping[str, 
             entries += _entry(options)
         faults += options.faults
         warnings += options.warnings
-    return Registry(tuple(entries), tuple(faults), tuple(warnings), env, pass_env)
+    return Registry(tuple(entries), tuple(faults), tuple(warnings), env, pass_env, instructions)
 
 
 def _modules(document: Document) -> list[Any]:
@@ -266,7 +269,7 @@ def _escape(path: str) -> str:
 def _a(kind: type[T]) -> Callable[[Any], T]:
     def converted(value: Any) -> T:
         if not isinstance(value, kind):
-            raise ValueError(f"{KINDS[kind]} is wanted, not {shown(value)}")  # noqa: TRY004 - a fault
+            raise ValueError(f"{TYPE_WORDS[kind]} is wanted, not {shown(value)}")  # noqa: TRY004 - a fault
         return value
 
     return converted

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from mcppd.core.catalog import Catalog
+
+SHORT: Final = 48
+"""Characters of a name or URI in a line; what is longer is cut in its middle."""
+
+MARKS_SHOWN: Final = 12
+"""Names in a line of one sign; a new module may have a hundred, and JSON has them all."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleChange:
-    """What a reload did to one module."""
+    """What a reload did to one module.
+
+    What came, went or changed is named as `items.reported_name` has it.
+    """
 
     name: str
     old: int | None  # generations; None where there was or is none
@@ -41,11 +50,22 @@ class ModuleChange:
 
     @property
     def marks(self) -> list[str]:
-        """The tools that +came, -went and ~changed."""
-        return [f"{sign}{each}" for sign, every in self._signed() for each in every]
+        """What +came, -went and ~changed, as far as there is room in a line."""
+        return [mark for sign, every in self._signed() for mark in _marks(sign, every)]
 
     def _signed(self) -> Iterable[tuple[str, tuple[str, ...]]]:
         return (("+", self.added), ("-", self.removed), ("~", self.changed))
+
+
+def _marks(sign: str, every: Sequence[str]) -> list[str]:
+    hidden = len(every) - MARKS_SHOWN
+    shown = every if hidden <= 1 else every[:MARKS_SHOWN]
+    return [sign + _short(each) for each in shown] + ([f"{sign}{hidden} more"] if hidden > 1 else [])
+
+
+def _short(name: str) -> str:
+    half = SHORT // 2
+    return name if len(name) <= SHORT else f"{name[: half - 1]}…{name[-half:]}"
 
 
 @dataclass(frozen=True, slots=True)

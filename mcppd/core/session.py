@@ -5,31 +5,30 @@ It decides for each message which era it belongs to and never locks one (D9). It
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from math import isfinite
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from mcppd.core.batches import Batch
 from mcppd.core.effects import (
-    CallTool,
     Cancel,
     ClientInfo,
     Close,
     Effect,
+    Encoded,
     End,
     Hello,
-    ListTools,
-    Roots,
+    InputRequired,
+    Page,
     Send,
     ServerInfo,
     Ticket,
-    ToolsPage,
 )
 from mcppd.core.eras import NEWEST_LEGACY, REVISIONS, allows_batches, knows_method
-from mcppd.core.eras_legacy import RootsQuestion, initialize_result, read_initialize
-from mcppd.core.eras_modern import SHOWN, Envelope, Listens, discover_result, read_envelope
-from mcppd.core.eras_results import ResultEncoder, implementation
-from mcppd.core.errors import INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, ProtocolError
+from mcppd.core.eras_legacy import Questions, initialize_result, read_initialize
+from mcppd.core.eras_modern import SHOWN, Envelope, discover_result, read_envelope
+from mcppd.core.eras_results import ResultEncoder, error_of, one_line
+from mcppd.core.errors import INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, ProtocolError, ToolError
 from mcppd.core.framing import MAX_LINE
 from mcppd.core.jsonrpc import (
     Id,
@@ -46,45 +45,31 @@ from mcppd.core.jsonrpc import (
     encode_value,
     is_id,
 )
-from mcppd.core.requests import read_call, read_cursor
+from mcppd.core.kinds import Kind
+from mcppd.core.log_levels import DEFAULT_LEVEL, is_due
+from mcppd.core.requests import read_level, read_uri, read_work
 from mcppd.core.results import ToolResult
+from mcppd.core.subscriptions import Subscriptions
 
-__all__ = [
-    "Answer",
-    "CallTool",
-    "Cancel",
-    "ClientInfo",
-    "Close",
-    "Effect",
-    "End",
-    "Hello",
-    "ListTools",
-    "Roots",
-    "Send",
-    "ServerInfo",
-    "Session",
-    "Ticket",
-    "ToolsPage",
-]
-
-Answer: TypeAlias = ToolResult | ToolsPage | ProtocolError | Mapping[str, Any]
-
-_TOOLS_CHANGED: Final = encode_notification("notifications/tools/list_changed") + b"\n"
+Answer: TypeAlias = ToolResult | Page | Encoded | InputRequired | ProtocolError | Mapping[str, Any]
 
 
 class Session:
     """The conversation with one client over one connection."""
 
-    def __init__(self, server: ServerInfo) -> None:
-        self.server = server
+    def __init__(self, server: Callable[[], ServerInfo], prefix: str = "mcppd") -> None:
         self.client: ClientInfo | None = None  # of the handshake; a modern request's is on its ticket
         self.revision = NEWEST_LEGACY  # of legacy requests: the handshake's
         self.initialized = False
+        self._server = server  # asked anew where instructions are told: a reload changes them
         self._is_first = True  # nothing has been received yet
+        self._capabilities: Mapping[str, Any] = {}  # of the client, in its handshake
+        self._log_level = DEFAULT_LEVEL  # of legacy requests
         self._tickets: dict[Id, Ticket] = {}
-        self._roots = RootsQuestion()
-        self._listens = Listens(implementation(server))
-        self._encoder = ResultEncoder(server)
+        self._questions = Questions(prefix)
+        info = server()
+        self._subscriptions = Subscriptions(info)
+        self._encoder = ResultEncoder(info)
 
     @property
     def in_flight(self) -> int:
@@ -94,7 +79,7 @@ class Session:
     @property
     def wants_roots(self) -> bool:
         """Whether the client was asked for its roots and hasn't answered."""
-        return self._roots.is_open
+        return self._questions.wants_roots
 
     def receive(self, line: bytes) -> list[Effect]:
         """What follows from a line of the client's, in this order."""
@@ -118,7 +103,7 @@ class Session:
 
     def finish(self, ticket: Ticket, answer: Answer) -> bytes | None:
         """The line that answers a ticket; None if it is cancelled or answered, or its batch lacks one."""
-        if self._tickets.get(ticket.id) is not ticket:
+        if not self._is_open(ticket):
             return None
         encoded = self._encode(ticket, answer)
         del self._tickets[ticket.id]
@@ -130,7 +115,7 @@ class Session:
     ) -> bytes | None:
         """The progress notification of a ticket, if one was asked for and it says more than the last."""
         token = ticket.progress_token
-        if token is None or self._tickets.get(ticket.id) is not ticket or not _is_number(progress):
+        if token is None or not self._is_open(ticket) or not _is_number(progress):
             return None
         if ticket.progress is not None and progress <= ticket.progress:
             return None
@@ -138,27 +123,68 @@ class Session:
         params = b'{"progressToken":%b,"progress":%b' % (encode_id(token), encode_value(progress))
         if total is not None and _is_number(total):
             params += b',"total":' + encode_value(total)
-        if isinstance(message, str) and REVISIONS[ticket.revision].progress_messages:
+        if isinstance(message, str) and REVISIONS[ticket.revision].knows("progress", "message"):
             params += b',"message":' + encode_value(message)
         return encode_notification("notifications/progress", params + b"}") + b"\n"
 
-    def tools_changed(self) -> list[bytes]:
-        """The notifications that say that the list of tools has changed."""
-        unsolicited = [_TOOLS_CHANGED] if self.initialized else []
-        return unsolicited + [message + b"\n" for message in self._listens.tools_changed()]
+    def wants_log(self, ticket: Ticket) -> str | None:
+        """The least severe level of which messages are sent for a ticket, None if none are."""
+        if not self._is_open(ticket):
+            return None
+        if ticket.modern:
+            return ticket.log_level
+        return self._log_level if self.initialized else None
+
+    def log(self, ticket: Ticket, level: str, logger: str | None, data: bytes) -> bytes | None:
+        """The log message of a ticket, of data that is JSON already, if the client wants to have it."""
+        if not is_due(level, self.wants_log(ticket)):
+            return None
+        named = b"" if logger is None else b',"logger":' + encode_value(logger)
+        params = b'{"level":%b%b,"data":%b}' % (encode_value(level), named, one_line(data))
+        return encode_notification("notifications/message", params) + b"\n"
+
+    def ask(self, ticket: Ticket, method: str, params: Mapping[str, Any]) -> tuple[str, bytes]:
+        """Ask the client something for a ticket of the legacy era: the question's id and the request.
+
+        It is over with its `Replied`, or with `drop_question`. Raises ToolError where nobody waits any more.
+        """
+        if not self._is_open(ticket):
+            raise ToolError("Error: this call has ended; nothing can be asked for it.")
+        question, request = self._questions.ask(method, params)
+        return question, request + b"\n"
+
+    def drop_question(self, question: str) -> bytes | None:
+        """Take a question back: what tells the client so, None if it has answered; a late answer is dropped."""
+        line = self._questions.drop(question)
+        return None if line is None else line + b"\n"
+
+    def list_changed(self, kinds: Collection[Kind]) -> list[bytes]:
+        """The lines that say that the lists of these kinds have changed."""
+        return _lines(self._subscriptions.list_changed(kinds, unsolicited=self.initialized))
+
+    def resource_updated(self, uri: str) -> list[bytes]:
+        """The lines that say that a resource has changed, if the client subscribed to it."""
+        return _lines(self._subscriptions.resource_updated(uri, unsolicited=self.initialized))
 
     def end_listens(self) -> list[bytes]:
-        """The messages that end every open listen, at shutdown."""
-        return [message + b"\n" for message in self._listens.end()]
+        """The lines that end every open listen, at shutdown."""
+        return _lines(self._subscriptions.end())
+
+    def _is_open(self, ticket: Ticket) -> bool:
+        return self._tickets.get(ticket.id) is ticket
 
     def _encode(self, ticket: Ticket, answer: Answer) -> bytes:
         match answer:
             case ProtocolError():
-                return encode_error(ticket.id, answer.code, answer.message, answer.data)
+                return error_of(ticket.id, answer, ticket.revision)
             case ToolResult():
                 result = self._encoder.tool_result(answer, ticket.revision)
-            case ToolsPage():
-                result = self._encoder.tools_page(answer, ticket.revision)
+            case Page():
+                result = self._encoder.page(answer, ticket.revision)
+            case Encoded():
+                result = self._encoder.encoded(answer, ticket.revision)
+            case InputRequired():
+                result = self._encoder.input_required(answer)
             case _:
                 result = self._encoder.result(answer, ticket.revision)
         return encode_result(ticket.id, result)
@@ -182,8 +208,8 @@ class Session:
             case Notification():
                 return self._on_notification(message)
             case Response():
-                roots = self._roots.read(message)
-                return [] if roots is None else [Roots(roots)]
+                told = self._questions.read(message)
+                return [] if told is None else [told]
             case Invalid(ident, code, text):
                 return _answered(encode_error(ident, code, text), batch)
 
@@ -195,7 +221,7 @@ class Session:
 
     def _admit(self, request: Request, batch: Batch | None) -> Envelope | None:
         """The envelope of a request that may be served now. Raises ProtocolError."""
-        if request.id in self._tickets or request.id in self._listens:
+        if request.id in self._tickets or self._subscriptions.is_listen(request.id):
             raise ProtocolError(INVALID_REQUEST, "Invalid request: a request with this id is still open")
         envelope = read_envelope(request.method, request.params)
         if batch is not None and (envelope is not None or request.method == "initialize"):
@@ -208,27 +234,28 @@ class Session:
         if not knows_method(revision, request.method):
             shown = request.method[:SHOWN]
             raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {shown}", {"method": shown})
-        match request.method:
-            case "tools/call":
-                name, arguments = read_call(request.params)
-                return [CallTool(self._ticket(request, envelope, batch), name, arguments)]
-            case "tools/list":
-                cursor = read_cursor(request.params)
-                return [ListTools(self._ticket(request, envelope, batch), cursor)]
-            case "subscriptions/listen":
-                return [Send(self._listens.open(request.id, request.params) + b"\n")]
-            case _:
-                return self._answer_at_once(request, revision, batch)
+        if request.method == "subscriptions/listen":
+            return [Send(self._subscriptions.listen(request.id, request.params) + b"\n")]
+        work = read_work(request.method, request.params, modern=envelope is not None)
+        if work is not None:
+            return [work(self._ticket(request, envelope, batch))]
+        return self._answer_at_once(request, revision, batch)
 
     def _answer_at_once(self, request: Request, revision: str, batch: Batch | None) -> list[Effect]:
         """Answer what needs nothing but the session itself. Raises ProtocolError."""
-        result: Mapping[str, Any] = {}  # of ping, shutdown and exit
+        result: Mapping[str, Any] = {}  # of ping and all that only has an effect
         after: list[Effect] = []
         match request.method:
             case "initialize":
                 result = self._initialize(request.params)
             case "server/discover":
-                result = discover_result(self.server)
+                result = discover_result(self._server(), revision)
+            case "logging/setLevel":
+                self._log_level = read_level(request.params)
+            case "resources/subscribe":
+                self._subscriptions.subscribe(read_uri(request.params))
+            case "resources/unsubscribe":
+                self._subscriptions.unsubscribe(read_uri(request.params))
             case "exit":
                 after = [Close()]
         return _answered(encode_result(request.id, self._encoder.result(result, revision)), batch) + after
@@ -238,8 +265,11 @@ class Session:
         handshake = read_initialize(params)
         self.revision, self.client = handshake.revision, handshake.client
         self.initialized = False  # till its own notifications/initialized
-        self._roots.forget(declared=handshake.has_roots)
-        return initialize_result(self.server, self.revision)
+        self._capabilities = handshake.capabilities
+        self._log_level = DEFAULT_LEVEL
+        self._questions.forget_roots()
+        self._subscriptions.forget()
+        return initialize_result(self._server(), self.revision)
 
     def _on_notification(self, notification: Notification) -> list[Effect]:
         match notification.method:
@@ -258,11 +288,12 @@ class Session:
                 return []  # notifications are never answered, known or not
 
     def _ask_roots(self) -> list[Effect]:
-        return [Send(self._roots.ask() + b"\n")] if self._roots.declared else []
+        has_roots = isinstance(self._capabilities.get("roots"), Mapping)
+        return [Send(self._questions.ask_roots() + b"\n")] if has_roots else []
 
     def _cancel(self, ident: Any) -> list[Effect]:
         """Cancel a request or a listen; ids of nothing (any more) come from races and are ignored."""
-        if not is_id(ident) or self._listens.close(ident):
+        if not is_id(ident) or self._subscriptions.close(ident):
             return []
         ticket = self._tickets.pop(ident, None)
         if ticket is None:
@@ -271,11 +302,18 @@ class Session:
         return [Cancel(ticket), *_sent(ticket.batch.drop() if ticket.batch else None)]
 
     def _ticket(self, request: Request, envelope: Envelope | None, batch: Batch | None) -> Ticket:
-        said_by = self if envelope is None else envelope
         token = (request.params.get("_meta") or {}).get("progressToken")
-        if not is_id(token):
-            token = None
-        ticket = Ticket(request.id, request.method, said_by.revision, said_by.client, token, batch)
+        ticket = Ticket(
+            request.id,
+            request.method,
+            self.revision if envelope is None else envelope.revision,
+            self.client if envelope is None else envelope.client,
+            token if is_id(token) else None,
+            batch,
+            capabilities=self._capabilities if envelope is None else envelope.capabilities,
+            modern=envelope is not None,
+            log_level=None if envelope is None else envelope.log_level,
+        )
         self._tickets[request.id] = ticket
         return ticket
 
@@ -287,6 +325,10 @@ def _answered(answer: bytes, batch: Batch | None) -> list[Effect]:
 
 def _sent(message: bytes | None) -> list[Effect]:
     return [] if message is None else [Send(message + b"\n")]
+
+
+def _lines(messages: list[bytes]) -> list[bytes]:
+    return [message + b"\n" for message in messages]
 
 
 def _is_number(value: Any) -> bool:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from mcppd.core.eras import MODERN
-from mcppd.core.results import text_result
-from mcppd.core.session import (
-    Answer,
+from mcppd.core.effects import (
     CallTool,
+    Complete,
     Effect,
-    ListTools,
+    GetPrompt,
+    List,
+    Page,
+    ReadResource,
     Send,
     ServerInfo,
-    Session,
     Ticket,
-    ToolsPage,
 )
+from mcppd.core.eras import MODERN
+from mcppd.core.results import text_result
+from mcppd.core.session import Answer, Session
 from tests.wire_schema import BATCHES, check_message
 
 SERVER: Final = ServerInfo("mcppd", "1.2.3", "Tools", "Call help first.")
@@ -25,11 +27,12 @@ NEWEST: Final = MODERN[-1]
 VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 CLIENT: Final = "io.modelcontextprotocol/clientInfo"
+LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 META: Final = {VERSION: NEWEST, CAPABILITIES: {}}
 OK: Final = text_result("ok")
-PAGE: Final = ToolsPage(b"[]")
+PAGE: Final = Page("tools", b"[]")
 
 
 def request(ident: Any, method: str, params: Any = None, **members: Any) -> dict[str, Any]:
@@ -58,7 +61,8 @@ class Conversation:
     """One client and the session that serves it."""
 
     def __init__(self, server: ServerInfo = SERVER) -> None:
-        self.session = Session(server)
+        self.server = server
+        self.session = Session(lambda: self.server)
         self.methods: dict[Any, tuple[str, str]] = {}  # id of a request -> its method and revision
 
     def send(self, message: Any) -> list[Effect]:
@@ -85,7 +89,7 @@ class Conversation:
     def open(self, message: Any) -> Ticket:
         """Send what needs an answer from outside; its ticket."""
         (effect,) = self.send(message)
-        assert isinstance(effect, CallTool | ListTools)
+        assert isinstance(effect, CallTool | GetPrompt | ReadResource | Complete | List)
         return effect.ticket
 
     def finish(self, ticket: Ticket, answer: Answer = OK) -> Any:
@@ -104,13 +108,17 @@ class Conversation:
         assert self.ask(request("hello", "initialize", params))["result"]["protocolVersion"] == revision
         return self.send(notification("notifications/initialized"))
 
+    def told(self, lines: list[bytes]) -> list[Any]:
+        """What lines of ours say, each of them checked."""
+        return [self.read(line) for line in lines]
+
     def read(self, line: bytes) -> Any:
         """A line of ours: one line, and what the schemas want it to be."""
         assert line.endswith(b"\n")
         assert line.count(b"\n") == 1
         message = json.loads(line)
         if isinstance(message, list):
-            check_message("server", BATCHES, message)
+            check_message("server", BATCHES, message, closed=True)
             return message
         if "id" in message:
             assert line.startswith(b'{"jsonrpc":"2.0","id":')
@@ -120,7 +128,7 @@ class Conversation:
     def _remember(self, line: bytes) -> None:
         try:
             messages = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         for message in messages if isinstance(messages, list) else [messages]:
             self._remember_one(message)
@@ -142,10 +150,10 @@ class Conversation:
             method, revision = self.methods.get(message["id"], (None, NEWEST))
             if method == "initialize" and "result" in message:
                 revision = message["result"]["protocolVersion"]
-            check_message("server", revision, message, method)
+            check_message("server", revision, message, method, closed=True)
             return
         is_modern = (
             SUBSCRIPTION in message.get("params", {}).get("_meta", {})
             or message["method"] == "notifications/cancelled"
         )
-        check_message("server", NEWEST if is_modern else self.session.revision, message)
+        check_message("server", NEWEST if is_modern else self.session.revision, message, closed=True)

@@ -59,13 +59,13 @@ def test_a_whole_manifest_is_read() -> None:
         ("a", True, "tool.yaml", 6),
         ("b", False, "tool.yaml", 11),
     ]
-    assert manifest.extras == {"prompts": [{"name": "p"}], "resources": []}
+    assert [(item.kind, item.key) for item in manifest.items] == [("prompts", "p")]
     assert (manifest.faults, manifest.warnings) == ((), ())
 
 
 def test_the_least_manifest_has_the_defaults() -> None:
     manifest = parse("name: x\ntools: []\nscope:\nabout: ~\ntimeout: null\n")
-    assert manifest == Manifest("x", "local", None, (), None, (), (), {})
+    assert manifest == Manifest("x", "local", None, (), None, (), (), ())
 
 
 @pytest.mark.parametrize(

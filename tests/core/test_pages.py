@@ -13,16 +13,16 @@ ITEMS = [(f"tool{number:02}", json.dumps({"name": f"tool{number:02}"}).encode())
 
 
 def test_everything_is_one_page_by_default() -> None:
-    page = page_of(ITEMS, None)
-    assert len(json.loads(page.tools)) == 20
+    page = page_of("tools", ITEMS, None)
+    assert len(json.loads(page.items)) == 20
     assert page.next_cursor is None
 
 
 def test_pages_of_a_limit_hold_everything_once() -> None:
     seen, cursor = [], None
     while True:
-        page = page_of(ITEMS, cursor, 100)
-        seen += [tool["name"] for tool in json.loads(page.tools)]
+        page = page_of("tools", ITEMS, cursor, 100)
+        seen += [tool["name"] for tool in json.loads(page.items)]
         cursor = page.next_cursor
         if cursor is None:
             break
@@ -30,23 +30,23 @@ def test_pages_of_a_limit_hold_everything_once() -> None:
 
 
 def test_an_item_larger_than_a_page_is_a_page_of_its_own() -> None:
-    page = page_of(ITEMS, None, 1)
-    assert len(json.loads(page.tools)) == 1
+    page = page_of("tools", ITEMS, None, 1)
+    assert len(json.loads(page.items)) == 1
     assert page.next_cursor is not None
 
 
 def test_a_cursor_holds_over_a_reload() -> None:
-    cursor = page_of(ITEMS, None, 100).next_cursor
-    after = page_of(ITEMS[10:], cursor)
-    assert json.loads(after.tools)[0]["name"] == "tool10"
+    cursor = page_of("tools", ITEMS, None, 100).next_cursor
+    after = page_of("tools", ITEMS[10:], cursor)
+    assert json.loads(after.items)[0]["name"] == "tool10"
 
 
 def test_an_empty_list_is_an_empty_page() -> None:
-    assert page_of([], None).tools == b"[]"
+    assert page_of("tools", [], None).items == b"[]"
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "Zm9v", "\udc80", "====", "ä"], ids=ascii)
 def test_a_cursor_of_nobody_is_refused(cursor: str) -> None:
     with pytest.raises(ProtocolError) as caught:
-        page_of(ITEMS, cursor)
+        page_of("tools", ITEMS, cursor)
     assert caught.value.code == -32602

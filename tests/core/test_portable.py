@@ -8,10 +8,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mcppd.core import schemas
 from mcppd.core.arguments import check_value
-from mcppd.core.portable import MAX_WORDS, portable, portable_output, refused_by
+from mcppd.core.plain_schemas import EVALUATED
+from mcppd.core.portable import portable, portable_output
+from mcppd.core.portable_parts import MAX_WORDS
+from mcppd.core.refusals import refused_by
 from mcppd.core.schemas import check_input_schema
+from mcppd.core.subschemas import HELD, NAMED
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
@@ -25,11 +28,10 @@ def obj(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 PORTABLE: list[dict[str, Any]] = [
     EMPTY,
-    obj({"a": {"type": ["string", "null"], "default": None}}, required=[], additionalProperties=False),
+    obj({"a": {"type": "string", "default": None}}, required=[], additionalProperties=False),
     obj({"a": {"anyOf": [STRING, {"type": "null"}]}, "b": {"oneOf": [STRING, INTEGER]}}, required=["a"]),
     obj({"a": {"type": "array", "items": STRING, "uniqueItems": True}}, description="Words.", title="T"),
     obj({"a": {"$ref": "#/$defs/n"}}, **{"$defs": {"n": obj({"next": {"$ref": "#/$defs/n"}})}}),
-    obj({"a": {"$ref": "#/definitions/n"}}, definitions={"n": STRING}),
     obj({"me": {"$ref": "#"}}, additionalProperties={"type": "string"}),
     obj(
         {"a": {"pattern": r"^[\w.-]+(?:@|\/)\d{2,}$"}},
@@ -61,7 +63,120 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
     (obj({"a": True, "b": False}), obj({"a": {}, "b": {"not": {}}})),
     (obj({"a": {"items": True, "not": False}}), obj({"a": {"items": {}, "not": {"not": {}}}})),
     (obj({"a": {"type": "array"}}), obj({"a": {"type": "array", "items": {}}})),
-    (obj({"a": {"type": ["array", "null"]}}), obj({"a": {"type": ["array", "null"], "items": {}}})),
+    # several types
+    (
+        obj({"a": {"type": ["array", "null"]}}),
+        obj({"a": {"anyOf": [{"type": "array", "items": {}}, {"type": "null"}]}}),
+    ),
+    (obj({"a": {"type": ["string"], "title": "A"}}), obj({"a": {"type": "string", "title": "A"}})),
+    (
+        obj({"a": {"type": ["string", "integer", "null"], "minLength": 1, "minimum": 2, "default": None}}),
+        obj(
+            {
+                "a": {
+                    "anyOf": [
+                        {"type": "string", "minLength": 1},
+                        {"type": "integer", "minimum": 2},
+                        {"type": "null"},
+                    ],
+                    "default": None,
+                }
+            }
+        ),
+    ),
+    (
+        obj({"a": {"type": ["string", "null"], "enum": ["x", None], "description": "d"}}),
+        obj({"a": {"anyOf": [{"type": "string", "enum": ["x"]}, {"type": "null"}], "description": "d"}}),
+    ),
+    (
+        obj({"a": {"type": ["string", "null"], "enum": ["x", "y"]}}),
+        obj({"a": {"type": "string", "enum": ["x", "y"]}}),
+    ),
+    (obj({"a": {"type": ["string", "integer"], "const": 1}}), obj({"a": {"type": "integer", "const": 1}})),
+    (obj({"a": {"type": ["string", "null"], "enum": [1]}}), obj({"a": {"not": {}}})),
+    (
+        obj({"a": {"type": ["string", "null"], "anyOf": [{"minLength": 1}, {"maxLength": 3}]}}),
+        obj(
+            {
+                "a": {
+                    "anyOf": [{"minLength": 1}, {"maxLength": 3}],
+                    "allOf": [{"anyOf": [{"type": "string"}, {"type": "null"}]}],
+                }
+            }
+        ),
+    ),
+    (
+        obj({"a": {"type": ["object", "array"], "properties": {"b": {"type": ["null", "boolean"]}}}}),
+        obj(
+            {
+                "a": {
+                    "anyOf": [
+                        {
+                            "type": "object",
+                            "properties": {"b": {"anyOf": [{"type": "null"}, {"type": "boolean"}]}},
+                        },
+                        {"type": "array", "items": {}},
+                    ]
+                }
+            }
+        ),
+    ),
+    # references below the root
+    (obj({"a": {"$ref": "#/definitions/n"}}, definitions={"n": STRING}), obj({"a": STRING})),
+    (
+        obj(
+            {"a": {"$ref": "#/$defs/n", "title": "A"}}, **{"$defs": {"n": {**STRING, "title": "N"}, "o": {}}}
+        ),
+        obj({"a": {"type": "string", "title": "A"}}),
+    ),
+    (
+        obj({"a": {"$ref": "#/$defs/n", "minLength": 2}}, **{"$defs": {"n": STRING}}),
+        obj({"a": {"type": "string", "minLength": 2}}),
+    ),
+    (
+        obj({"a": {"$ref": "#/$defs/n", "not": INTEGER}}, **{"$defs": {"n": STRING}}),
+        obj({"a": {"allOf": [STRING, {"not": INTEGER}]}}),
+    ),
+    (obj({"a": {"$ref": "#/$defs/t"}}, **{"$defs": {"t": True}}), obj({"a": {}})),
+    (
+        obj({"a": {"$ref": "#/$defs/x"}}, **{"$defs": {"x": {"items": {"$ref": "#/$defs/y"}}, "y": STRING}}),
+        obj({"a": {"items": STRING}}),
+    ),
+    (obj({"a": STRING, "b": {"$ref": "#/properties/a"}}), obj({"a": STRING, "b": STRING})),
+    (
+        obj(
+            {"a": {"$ref": "#/definitions/n"}}, definitions={"n": obj({"next": {"$ref": "#/definitions/n"}})}
+        ),
+        obj({"a": {"$ref": "#/$defs/n"}}, **{"$defs": {"n": obj({"next": {"$ref": "#/$defs/n"}})}}),
+    ),
+    (
+        obj(
+            {"a": {"$ref": "#/$defs/x"}, "b": {"$ref": "#/$defs/y"}},
+            **{"$defs": {"x": {"items": {"$ref": "#/$defs/y"}}, "y": {"items": {"$ref": "#/$defs/x"}}}},
+        ),
+        obj(
+            {"a": {"$ref": "#/$defs/x"}, "b": {"items": {"$ref": "#/$defs/x"}}},
+            **{"$defs": {"x": {"items": {"items": {"$ref": "#/$defs/x"}}}}},
+        ),
+    ),
+    (
+        obj({"a": {"properties": {"b": {"$ref": "#/properties/a"}}}}),
+        obj(
+            {"a": {"properties": {"b": {"$ref": "#/$defs/part1"}}}},
+            **{"$defs": {"part1": {"properties": {"b": {"$ref": "#/$defs/part1"}}}}},
+        ),
+    ),
+    (
+        obj(
+            {"a": {"$ref": "#/$defs/x~1y%20z"}},
+            **{"$defs": {"x/y z": {"items": {"$ref": "#/$defs/x~1y%20z"}}}},
+        ),
+        obj(
+            {"a": {"$ref": "#/$defs/x~1y%20z"}},
+            **{"$defs": {"x/y z": {"items": {"$ref": "#/$defs/x~1y%20z"}}}},
+        ),
+    ),
+    (obj({"a": {"$ref": "#n"}}, **{"$defs": {"n": {"$anchor": "n", **STRING}}}), obj({"a": STRING})),
     ({"$schema": DRAFT_7, **EMPTY}, EMPTY),
     ({"$id": "http://e.org/a", **obj({"a": {"$ref": "#"}})}, obj({"a": {"$ref": "#"}})),
     (obj({"a": {"pattern": "(?i)x", "type": "string"}}), obj({"a": STRING})),
@@ -79,7 +194,7 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
     ),
     (
         {"$ref": "#a", "$defs": {"a": {"$anchor": "a", **obj({"b": {"$ref": "#a"}})}}},
-        obj({"b": {"$ref": "#a"}}, **{"$defs": {"a": {"$anchor": "a", **obj({"b": {"$ref": "#a"}})}}}),
+        obj({"b": {"$ref": "#/$defs/a"}}, **{"$defs": {"a": obj({"b": {"$ref": "#/$defs/a"}})}}),
     ),
     ({"$ref": "#"}, EMPTY),
     ({"$ref": "http://e.org/x"}, EMPTY),
@@ -203,7 +318,7 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
     ),
     (
         {"$schema": DRAFT_7, **obj({"a": {"$ref": "#x"}}, definitions={"d": {"$id": "#x"}})},
-        obj({"a": {"$ref": "#x"}}, definitions={"d": {"$anchor": "x"}}),
+        obj({"a": {}}),
     ),
 ]
 
@@ -272,6 +387,27 @@ def test_alternatives_that_refer_to_each_other_come_to_an_end() -> None:
     assert portable({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}})["properties"] == {}
 
 
+def test_what_a_few_references_stand_for_is_not_written_out_where_it_is_too_much() -> None:
+    doubled = {
+        f"d{n}": {"items": {"$ref": f"#/$defs/d{n + 1}"}, "not": {"$ref": f"#/$defs/d{n + 1}"}}
+        for n in range(30)
+    }
+    schema = obj({"a": {"$ref": "#/$defs/d0"}}, **{"$defs": {**doubled, "d30": {}}})
+    assert portable(schema) == schema
+    chain = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(2000)}
+    schema = obj({"a": {"$ref": "#/$defs/d0"}}, **{"$defs": {**chain, "d2000": STRING}})
+    assert portable(schema) == schema
+
+
+def test_references_whose_meaning_depends_on_where_they_stand_are_left_alone() -> None:
+    inner = {"$id": "http://e.org/in", "$defs": {"x": STRING}, "items": {"$ref": "#/$defs/x"}}
+    for schema in (
+        obj({"a": inner, "b": {"$ref": "http://e.org/in"}}),
+        obj({"a": {"$dynamicRef": "#n"}}, **{"$defs": {"n": {"$dynamicAnchor": "n", **STRING}}}),
+    ):
+        assert portable(schema) == schema
+
+
 def test_an_output_schema_keeps_its_root() -> None:
     root = {"type": "object", "anyOf": [{"required": ["a"]}], "$ref": "#/$defs/a", "$defs": {"a": {}}}
     assert portable_output(root) == root
@@ -308,9 +444,7 @@ def test_names_of_properties_stay_since_only_their_author_can_change_them() -> N
     assert len(refused_by(portable(obj({"a b": STRING})))) == 1
 
 
-KEYWORDS = sorted(
-    schemas._HELD | schemas._NAMED | schemas._EVALUATED | {"$schema", "$id", "id", "$anchor", "x"}
-)
+KEYWORDS = sorted(HELD | NAMED | EVALUATED | {"$schema", "$id", "id", "$anchor", "x"})
 TEXTS = [
     "string",
     "object",
@@ -362,7 +496,17 @@ LEAVES = [
     {"pattern": r"\Aa"},
     {"const": 1},
     {"type": "array"},
+    {"type": ["string", "null"], "minLength": 2, "pattern": "^a"},
+    {"type": ["integer", "array", "object"], "minimum": 2, "maxItems": 1, "required": ["a"]},
+    {"type": ["string", "integer"], "enum": ["x", 2, None]},
+    {"$ref": "#/$defs/d"},
+    {"$ref": "#/$defs/e"},
 ]
+DEFINITIONS = {
+    "d": {"type": ["integer", "array"], "items": {"$ref": "#/$defs/d"}, "maxItems": 2},
+    "e": {"allOf": [{"$ref": "#/$defs/f"}, {"maximum": 2}]},
+    "f": {"minimum": 2},
+}
 
 
 def grown(inner: st.SearchStrategy[Any], dialect: str | None) -> st.SearchStrategy[Any]:
@@ -386,7 +530,8 @@ def test_what_fits_the_author_s_schema_fits_the_advertised_one(dialect: str | No
         VALUES,
     )
     def holds(schema: dict[str, Any], value: Any) -> None:
-        whole = {"type": "object", "properties": {"x": schema}, **({"$schema": dialect} if dialect else {})}
+        whole = {"type": "object", "properties": {"x": schema}, "$defs": DEFINITIONS}
+        whole |= {"$schema": dialect} if dialect else {}
         assume(check_input_schema(whole) is None and check_value(whole, {"x": value}) == [])
         for advertised in (portable(whole), portable_output(whole)):
             assert check_input_schema(advertised) is None

@@ -52,6 +52,13 @@ def test_an_empty_registry_is_one(text: str) -> None:
     assert parse(text) == Registry()
 
 
+def test_instructions_are_a_text_for_every_client() -> None:
+    assert parse("instructions: |\n  be kind\n  to ${WORD}\n").instructions == "be kind\nto ${WORD}\n"
+    registry = parse("instructions: [be kind]\nmodules: [m]\n")
+    assert (registry.instructions, len(registry.entries)) == ("", 1)
+    assert [(fault.line, fault.column) for fault in registry.faults] == [(1, 15)]
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [("[]", 1), ("x", 1), ("0", 1), ("false", 1), ("\nmodules: x", 2), ("a: 1\nmodules: {path: x}", 2)],

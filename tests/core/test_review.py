@@ -9,8 +9,9 @@ import pytest
 from mcppd.core.catalog import Module, build_catalog, make_offer
 from mcppd.core.manifest import parse_manifest
 from mcppd.core.registry import parse_registry
-from mcppd.core.review import Finding, review_manifest, review_names, review_registry, steps_of
-from mcppd.core.schemas import path_text
+from mcppd.core.review import Finding, review_manifest, review_names, review_registry
+from mcppd.core.review_tools import steps_of
+from mcppd.core.schema_text import path_text
 from mcppd.core.yaml import Document, read_yaml
 
 GOOD = "{name: a, description: d, inputSchema: {type: object}}"
@@ -32,7 +33,7 @@ def names(*manifests: str) -> list[Finding]:
     for directory, document in documents.items():
         manifest = parse_manifest(document)
         offers = tuple(make_offer(tool.name, tool.definition) for tool in manifest.tools)
-        modules.append(Module(manifest.name, directory, offers=offers))
+        modules.append(Module(manifest.name, directory, offers=offers, items=manifest.items))
     return list(review_names(build_catalog(modules), documents))
 
 
@@ -173,6 +174,60 @@ def test_a_shadowed_tool_is_told_where_it_stands_with_both_names() -> None:
     assert (found.is_error, found.fault.file, found.fault.line) == (False, "/1", 3)
     assert "'one'" in found.fault.message
     assert "two__a" in found.fault.message
+
+
+def test_prompts_are_named_as_tools_are_but_for_the_names_of_ours() -> None:
+    prompts = "".join(f"- {{{{name: {name}, description: d}}}}\n" for name in ("help", "a.b", "{}"))
+    text = f"name: {{}}\nprompts:\n{prompts}"
+    found = names(text.format("one", "c" * 41), text.format("two", "d"))
+    assert sorted((each.fault.file or "", each.fault.line) for each in found) == [
+        ("/0", 4), ("/0", 5), ("/1", 3), ("/1", 4)
+    ]  # fmt: skip
+    assert any("listed as two__help" in each.fault.message for each in found)
+
+
+@pytest.mark.parametrize("kind", ["resources: [{uri: 'a:b', ", "resourceTemplates: [{uriTemplate: 'a:{b}', "])
+def test_a_uri_that_another_module_has_is_told_where_it_stands(kind: str) -> None:
+    text = f"{kind}name: n, description: d}}]"
+    (found,) = names(f"name: one\n{text}", f"name: two\n{text}")
+    assert (found.is_error, found.fault.file, found.fault.line) == (False, "/1", 2)
+    assert text_at(found).startswith("'a:")
+    assert "'one'" in found.fault.message
+
+
+@pytest.mark.parametrize(
+    ("item", "is_error", "at"),
+    [
+        ("prompts: [{name: a}]", False, "{name"),
+        ("prompts: [{name: a, description: ' '}]", False, "{name"),
+        (f"prompts: [{{name: a, description: {'d' * 2048}}}]", False, "description"),
+        ("prompts: [{name: a, description: 5}]", True, "5}"),
+        ("resources: [{uri: 'a:b', name: n}]", False, "{uri"),
+        ("resources: [{uri: 'a b', name: n}]", True, "'a b'"),
+        ("resources: [{uri: 'a:b', name: n, description: d, file: ../x}]", True, "../x"),
+        ("resources: [{uri: 'a:b', name: n, description: d, path: x}]", False, "path"),
+        ("resourceTemplates: [{uriTemplate: 'a:{b}', name: n}]", False, "{uriTemplate"),
+        (
+            "resourceTemplates: [{uriTemplate: 'a:{b}', name: n, description: d, variables: {c: }}]",
+            False,
+            "c: ",
+        ),
+        ("resourceTemplates: [{uriTemplate: 'a:{b', name: n}]", True, "'a:{b'"),
+        ("prompts: [{description: d}]", True, "{description"),
+        ("prompts: 5", True, "5"),
+    ],
+)
+def test_what_is_wrong_with_an_item_is_told_where_it_is(item: str, is_error: bool, at: str) -> None:
+    document = document_of(f"name: m\ntools: []\n{item}\n")
+    (found,) = review_manifest(document, parse_manifest(document))
+    assert found.is_error is is_error
+    assert text_at(found).startswith(at)
+
+
+def test_instructions_that_are_cut_are_told() -> None:
+    document = document_of(f"instructions: {'x' * 4000}\nmodules: []\n", "tools.yaml")
+    registry = parse_registry(document, directory="/d", environ={}, home="/h")
+    assert [place(each) for each in review_registry(document, registry)] == [(False, 1, 1)]
 
 
 def test_a_registry_is_reviewed() -> None:

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcppd.core import schemas
+from mcppd.core.plain_schemas import EVALUATED, MAX_PLAIN, MAX_PLAIN_REPEATED, is_plain
+from mcppd.core.schema_text import MAX_PATH, path_text, shown
 from mcppd.core.schemas import (
     check_input_schema,
     check_output_schema,
     check_schema,
-    is_plain,
-    path_text,
-    shown,
 )
+from mcppd.core.subschemas import HELD, MAX_DEPTH, MAX_SUBSCHEMAS, NAMED
 
 DRAFT_3 = "http://json-schema.org/draft-03/schema#"
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
@@ -25,9 +24,7 @@ DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 
-KEYWORDS = sorted(
-    schemas._HELD | schemas._NAMED | schemas._EVALUATED | {"$schema", "$id", "id", "$anchor", "x"}
-)
+KEYWORDS = sorted(HELD | NAMED | EVALUATED | {"$schema", "$id", "id", "$anchor", "x"})
 VALUES = [
     "string",
     "object",
@@ -109,7 +106,7 @@ GOOD: list[Any] = [
     {"$schema": DRAFT_7.rstrip("#"), "$id": "http://e.org/x", "properties": {"a": {"$id": "#here"}}},
     {"$schema": DRAFT_4, "id": "http://e.org/x", "minimum": 1, "exclusiveMinimum": True},
     {"$schema": DRAFT_3, "properties": {"a": {"required": True, "type": ["string", {"type": "any"}]}}},
-    nested(schemas.MAX_DEPTH),
+    nested(MAX_DEPTH),
 ]
 
 
@@ -162,7 +159,7 @@ def test_what_is_wrong_is_told_in_one_line_after_its_path(schema: Any, path: str
 
 
 def test_depth_is_bounded() -> None:
-    for levels in (schemas.MAX_DEPTH + 1, 5_000):
+    for levels in (MAX_DEPTH + 1, 5_000):
         assert (check_schema(nested(levels)) or "").startswith("$.not.not")
 
 
@@ -182,7 +179,7 @@ def test_the_number_of_values_is_bounded_however_often_a_part_is_shared() -> Non
 
 
 def test_the_number_of_subschemas_is_bounded() -> None:
-    names = [f"p{number}" for number in range(schemas.MAX_SUBSCHEMAS)]
+    names = [f"p{number}" for number in range(MAX_SUBSCHEMAS)]
     assert check_schema({"properties": {name: {} for name in names}}) is not None
 
 
@@ -257,9 +254,9 @@ NOT_PLAIN: list[Any] = [
     {"$schema": "http://e.org/mine"},
     {1: 2},
     {"items": {"enum": list(range(100))}},
-    {"items": {"anyOf": [{"minimum": number} for number in range(schemas.MAX_PLAIN_REPEATED)]}},
+    {"items": {"anyOf": [{"minimum": number} for number in range(MAX_PLAIN_REPEATED)]}},
     {"additionalProperties": {"allOf": [{"properties": {"a": {"oneOf": [{}, {}, {}]}}}, {}]}},
-    {"properties": {f"p{number}": {"type": "string"} for number in range(schemas.MAX_PLAIN)}},
+    {"properties": {f"p{number}": {"type": "string"} for number in range(MAX_PLAIN)}},
     {"enum": list(range(100_000))},
 ]
 
@@ -280,7 +277,7 @@ def test_no_junk_makes_a_check_raise(schema: Any) -> None:
 
 def test_a_path_is_written_as_people_write_it() -> None:
     assert path_text(("a", 0, "b c", 'd"')) == '$.a[0]["b c"]["d\\""]'
-    assert len(path_text(["a" * 10_000])) < 2 * schemas.MAX_PATH
+    assert len(path_text(["a" * 10_000])) < 2 * MAX_PATH
 
 
 def test_a_value_is_shown_no_further_than_its_beginning() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mcppd.core.eras import LEGACY, NEWEST_LEGACY
+from mcppd.core.effects import CallTool, ClientInfo, List, Send, ServerInfo
+from mcppd.core.eras import LEGACY, NEWEST_LEGACY, capabilities
 from mcppd.core.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 from mcppd.core.framing import MAX_LINE
-from mcppd.core.session import CallTool, ClientInfo, ListTools, Send, ServerInfo
 from tests.core.conversation import Conversation, call, request
 
 INITIALIZE: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}}
@@ -29,7 +29,7 @@ def test_a_handshake_settles_the_revision(client: Conversation, revision: str) -
     params = {**INITIALIZE, "protocolVersion": revision, "clientInfo": {"name": "codex", "version": "9"}}
     result = client.ask(request(0, "initialize", params))["result"]
     assert result["protocolVersion"] == revision
-    assert result["capabilities"] == {"tools": {"listChanged": True}}
+    assert result["capabilities"] == capabilities(revision)
     assert result["instructions"] == "Call help first."
     assert ("title" in result["serverInfo"]) is (revision >= "2025-06-18")
     assert client.session.client == ClientInfo("codex", "9")
@@ -73,7 +73,7 @@ def test_a_handshake_may_come_again_at_any_time(client: Conversation) -> None:
     ticket = client.open(call(1))
     client.ask(request(2, "initialize", INITIALIZE))
     assert client.session.initialized is False
-    assert client.session.tools_changed() == []
+    assert client.session.list_changed(["tools"]) == []
     assert client.open(call(3)).revision == "2025-11-25"
     assert ticket.revision == "2024-11-05"
     assert client.finish(ticket)["id"] == 1
@@ -123,9 +123,9 @@ def test_an_id_that_is_still_open_is_refused_and_harms_no_one(client: Conversati
     "method",
     [
         "nonsense",
-        "prompts/list",
-        "resources/list",
-        "logging/setLevel",
+        "tasks/list",
+        "prompts/set",
+        "server/discover ",
         "notifications/initialized",
         "mcppd/hello",
         "",
@@ -186,7 +186,7 @@ def test_a_meta_that_is_no_object_is_refused(client: Conversation, meta: Any) ->
 )
 def test_a_list_has_its_cursor(client: Conversation, params: Any, cursor: str | None) -> None:
     (effect,) = client.send(request(1, "tools/list", params))
-    assert isinstance(effect, ListTools)
+    assert isinstance(effect, List)
     assert effect.cursor == cursor
 
 

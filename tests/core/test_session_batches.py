@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from mcppd.core.effects import CallTool, Cancel, Close, Effect, End, Roots, Send, Ticket
 from mcppd.core.eras import LEGACY
 from mcppd.core.errors import INVALID_REQUEST, METHOD_NOT_FOUND
-from mcppd.core.session import CallTool, Cancel, Close, Effect, End, Roots, Send, Ticket
 from tests.core.conversation import Conversation, call, modern, notification, request
 
 PING = request("p", "ping")

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from mcppd.core.effects import CallTool, Cancel, ClientInfo, List, Send, ServerInfo
+from mcppd.core.eras import capabilities
 from mcppd.core.errors import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -13,10 +15,10 @@ from mcppd.core.errors import (
     UNSUPPORTED_PROTOCOL_VERSION,
     ProtocolError,
 )
-from mcppd.core.session import CallTool, Cancel, ClientInfo, ListTools, Send, ServerInfo
 from tests.core.conversation import (
     CAPABILITIES,
     CLIENT,
+    LOG_LEVEL,
     META,
     NEWEST,
     PAGE,
@@ -30,7 +32,7 @@ from tests.core.conversation import (
     request,
 )
 
-WANTED = {"toolsListChanged": True, "promptsListChanged": True, "resourceSubscriptions": ["file:///x"]}
+WANTED = {"toolsListChanged": True}
 SELF = {"name": "mcppd", "version": "1.2.3", "title": "Tools"}
 
 
@@ -47,7 +49,7 @@ def test_discovery_says_all_there_is(client: Conversation) -> None:
     assert client.ask(modern("d", "server/discover"))["result"] == {
         "resultType": "complete",
         "supportedVersions": [NEWEST],
-        "capabilities": {"tools": {"listChanged": True}},
+        "capabilities": capabilities(NEWEST),
         "instructions": "Call help first.",
         "ttlMs": 0,
         "cacheScope": "private",
@@ -76,7 +78,7 @@ def test_a_call_is_served_statelessly(client: Conversation) -> None:
 
 def test_a_list_is_not_to_be_cached(client: Conversation) -> None:
     (effect,) = client.send(modern(1, "tools/list", {"cursor": "c"}))
-    assert isinstance(effect, ListTools)
+    assert isinstance(effect, List)
     assert effect.cursor == "c"
     result = client.finish(effect.ticket, PAGE)["result"]
     assert (result["ttlMs"], result["cacheScope"]) == (0, "private")
@@ -122,6 +124,9 @@ def test_a_modern_method_without_an_envelope_is_refused(
         {CAPABILITIES: "x"},
         {CLIENT: "claude"},
         {CLIENT: None},
+        {LOG_LEVEL: "loud"},
+        {LOG_LEVEL: None},
+        {LOG_LEVEL: []},
     ],
 )
 def test_an_envelope_of_wrong_types_is_refused(client: Conversation, meta: dict[str, Any]) -> None:
@@ -170,7 +175,7 @@ def test_no_era_is_ever_locked(client: Conversation) -> None:
     assert client.open(modern(2, "tools/list")).revision == NEWEST
     assert client.ask(request(3, "ping"))["result"] == {}
     client.ask(listen("l", {"toolsListChanged": True}))
-    messages = [client.read(line) for line in client.session.tools_changed()]
+    messages = [client.read(line) for line in client.session.list_changed(["tools"])]
     assert [message.get("params", {}).get("_meta") for message in messages] == [None, {SUBSCRIPTION: "l"}]
 
 
@@ -184,18 +189,18 @@ def test_no_era_is_ever_locked(client: Conversation) -> None:
         (WANTED, {"toolsListChanged": True}),
         ({"toolsListChanged": False}, {}),
         ({}, {}),
-        ({"promptsListChanged": True}, {}),
+        ({"toolsListChanged": True, "nonsenseListChanged": True, "x": 1}, {"toolsListChanged": True}),
     ],
 )
 def test_a_listen_is_acknowledged_with_what_will_be_honoured(
     client: Conversation, ident: Any, wanted: Any, honoured: Any
 ) -> None:
-    assert client.session.tools_changed() == []
+    assert client.session.list_changed(["tools"]) == []
     assert client.ask(listen(ident, wanted)) == notification(
         "notifications/subscriptions/acknowledged",
         {"_meta": {SUBSCRIPTION: ident}, "notifications": honoured},
     )
-    told = [client.read(line) for line in client.session.tools_changed()]
+    told = [client.read(line) for line in client.session.list_changed(["tools"])]
     tagged = notification("notifications/tools/list_changed", {"_meta": {SUBSCRIPTION: ident}})
     assert told == ([tagged] if honoured else [])
     assert client.session.in_flight == 0
@@ -211,7 +216,9 @@ def test_every_listen_is_told_once_and_no_one_else(client: Conversation) -> None
     for ident in ("a", 1, "1"):
         client.ask(listen(ident, WANTED))
     client.ask(listen("deaf", {}))
-    told = [client.read(line)["params"]["_meta"][SUBSCRIPTION] for line in client.session.tools_changed()]
+    told = [
+        client.read(line)["params"]["_meta"][SUBSCRIPTION] for line in client.session.list_changed(["tools"])
+    ]
     assert told == ["a", 1, "1"]
 
 
@@ -219,7 +226,7 @@ def test_a_cancelled_listen_is_over_without_a_word(client: Conversation) -> None
     client.ask(listen("a", WANTED))
     cancel = notification("notifications/cancelled", {"requestId": "a"})
     assert client.send(cancel) == []
-    assert client.session.tools_changed() == []
+    assert client.session.list_changed(["tools"]) == []
     assert client.session.end_listens() == []
     assert client.ask(listen("a", WANTED))["method"] == "notifications/subscriptions/acknowledged"
 
@@ -228,13 +235,13 @@ def test_a_cancelled_listen_is_over_without_a_word(client: Conversation) -> None
 def test_the_id_of_an_open_listen_is_taken(client: Conversation, message: Any) -> None:
     client.ask(listen("a", WANTED))
     assert client.refused(message) == ("a", INVALID_REQUEST)
-    assert len(client.session.tools_changed()) == 1
+    assert len(client.session.list_changed(["tools"])) == 1
 
 
 def test_the_id_of_a_request_in_flight_is_none_for_a_listen(client: Conversation) -> None:
     ticket = client.open(call(1))
     assert client.refused(listen(1, WANTED)) == (1, INVALID_REQUEST)
-    assert client.session.tools_changed() == []
+    assert client.session.list_changed(["tools"]) == []
     assert client.send(notification("notifications/cancelled", {"requestId": 1})) == [Cancel(ticket)]
 
 
@@ -250,7 +257,7 @@ def test_listens_end_with_a_result_and_then_a_notification(client: Conversation)
         assert client.read(result)["id"] == ident
         assert client.read(cancel) == notification("notifications/cancelled", {"requestId": ident})
     assert client.session.end_listens() == []
-    assert client.session.tools_changed() == []
+    assert client.session.list_changed(["tools"]) == []
 
 
 def test_an_acknowledgement_is_written_before_anything_of_its_listen(client: Conversation) -> None:

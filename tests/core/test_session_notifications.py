@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcppd.core.session import Close, End, Hello, Roots, Send
+from mcppd.core.effects import Close, End, Hello, Roots, Send
 from tests.core.conversation import Conversation, call, notification, request
 
 INITIALIZE: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}}
@@ -46,11 +46,11 @@ def test_what_asks_for_nothing_gets_nothing(client: Conversation, message: Any) 
 
 
 def test_nothing_is_sent_unasked_before_the_client_is_initialized(client: Conversation) -> None:
-    assert client.session.tools_changed() == []
+    assert client.session.list_changed(["tools"]) == []
     client.ask(request(0, "initialize", INITIALIZE))
-    assert client.session.tools_changed() == []
+    assert client.session.list_changed(["tools"]) == []
     client.send(notification("notifications/initialized"))
-    (line,) = client.session.tools_changed()
+    (line,) = client.session.list_changed(["tools"])
     assert client.read(line) == notification("notifications/tools/list_changed")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 from collections import Counter
 from typing import Any
@@ -9,16 +11,30 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mcppd.core.effects import (
+    CallTool,
+    Cancel,
+    Complete,
+    Effect,
+    Encoded,
+    GetPrompt,
+    List,
+    Page,
+    ReadResource,
+    Replied,
+    Send,
+    Ticket,
+    Work,
+)
 from mcppd.core.eras import allows_batches
-from mcppd.core.errors import INVALID_PARAMS, ProtocolError
+from mcppd.core.errors import INVALID_PARAMS, ProtocolError, ToolError
 from mcppd.core.jsonrpc import Invalid, Notification, Request, decode
-from mcppd.core.session import Answer, CallTool, Cancel, Effect, ListTools, Send, Ticket
+from mcppd.core.session import Answer
 from tests.core.conversation import (
     CAPABILITIES,
     CLIENT,
     NEWEST,
     OK,
-    PAGE,
     SUBSCRIPTION,
     VERSION,
     Conversation,
@@ -42,7 +58,15 @@ params = st.fixed_dictionaries(
         "name": st.sampled_from(["echo", "echo", None]),
         "arguments": st.sampled_from([{}, None, []]),
         "cursor": st.sampled_from(["", 1]),
-        "notifications": st.sampled_from([{"toolsListChanged": True}, {}, 1]),
+        "notifications": st.sampled_from(
+            [{"toolsListChanged": True}, {"resourceSubscriptions": ["a:b"]}, {}, 1]
+        ),
+        "uri": st.sampled_from(["a:b", None]),
+        "level": st.sampled_from(["debug", "emergency", None]),
+        "ref": st.sampled_from([{"type": "ref/prompt", "name": "p"}, None]),
+        "argument": st.sampled_from([{"name": "a", "value": ""}, 1]),
+        "inputResponses": st.sampled_from([{}, 1]),
+        "requestState": st.sampled_from(["", 1]),
         "protocolVersion": st.sampled_from(["2025-03-26", "2025-03-26", "2025-11-25", NEWEST, None]),
         "capabilities": st.sampled_from([{}, {"roots": {}}]),
         "requestId": ids,
@@ -56,6 +80,15 @@ methods = st.sampled_from(
         "exit",
         "tools/list",
         "tools/call",
+        "prompts/list",
+        "prompts/get",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "completion/complete",
+        "logging/setLevel",
         "server/discover",
         "subscriptions/listen",
         "nonsense",
@@ -85,8 +118,10 @@ cancels = st.builds(
     lambda ident: {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": ident}}, ids
 )
 responses = st.builds(
-    lambda number: {"jsonrpc": "2.0", "id": f"mcppd:roots:{number}", "result": {"roots": []}},
-    st.integers(0, 3),
+    lambda about, number, outcome: {"jsonrpc": "2.0", "id": f"mcppd:{about}:{number}", **outcome},
+    st.sampled_from(["roots", "ask", "ask"]),
+    st.integers(0, 5),
+    st.sampled_from([{"result": {"roots": []}}, {"result": None}, {"error": {"code": -1, "message": "no"}}]),
 )
 noise = st.fixed_dictionaries(
     {},
@@ -108,7 +143,11 @@ turns = st.one_of(
     st.tuples(st.just("finish"), st.integers(0, 9)),
     st.tuples(st.just("fail"), st.integers(0, 9)),
     st.tuples(st.just("progress"), st.integers(0, 9)),
+    st.tuples(st.just("log"), st.integers(0, 9)),
+    st.tuples(st.just("ask"), st.integers(0, 9)),
+    st.tuples(st.just("drop"), st.integers(0, 5)),
     st.tuples(st.just("change"), st.none()),
+    st.tuples(st.just("update"), st.none()),
     st.tuples(st.just("end"), st.none()),
 )
 
@@ -120,8 +159,15 @@ class Ledger:
         self.client = Conversation()
         self.due: Counter[Any] = Counter()
         self.answered: Counter[Any] = Counter()
-        self.tickets: list[Ticket] = []
+        self.works: dict[Ticket, Work] = {}
+        self.questions: set[str] = set()
+        self.steps = itertools.count(1)
         self.listens: set[Any] = set()
+
+    @property
+    def tickets(self) -> list[Ticket]:
+        """Every ticket there was."""
+        return list(self.works)
 
     def send(self, line: bytes) -> None:
         """Send a line, and note what it asks for and what it gets."""
@@ -147,10 +193,12 @@ class Ledger:
         match effect:
             case Send(data):
                 self.read(data)
-            case CallTool(ticket) | ListTools(ticket):
-                self.tickets.append(ticket)
+            case CallTool() | GetPrompt() | ReadResource() | Complete() | List():
+                self.works[effect.ticket] = effect
             case Cancel(ticket):
                 self.due[ticket.id] -= 1
+            case Replied(question):
+                self.questions.remove(question)  # asked, and not answered before
             case _:
                 pass
 
@@ -165,8 +213,80 @@ class Ledger:
 
     def finish(self, ticket: Ticket, answer: Answer | None = None) -> None:
         """Answer a ticket with what fits it, or with something else."""
-        message = self.client.finish(ticket, answer or (PAGE if ticket.method == "tools/list" else OK))
+        message = self.client.finish(ticket, answer or fitting(self.works[ticket]))
         self.read(None if message is None else json.dumps(message).encode())
+
+    def play(self, turn: str, value: Any) -> None:
+        """What the client or serving does."""
+        match turn:
+            case "send":
+                self.send(json.dumps(value).encode())
+            case "bytes":
+                self.send(value.replace(b"\n", b""))
+            case "drop":
+                self.drop(f"mcppd:ask:{value}")
+            case "change":
+                self.change()
+            case "update":
+                told = self.client.told(self.client.session.resource_updated("a:b"))
+                assert all(each["params"]["uri"] == "a:b" for each in told)
+            case "end":
+                for line in self.client.session.end_listens():
+                    self.read(line)
+                self.listens.clear()
+            case _ if self.works:
+                self.serve(turn, self.tickets[value % len(self.works)])
+
+    def serve(self, turn: str, ticket: Ticket) -> None:
+        """Something is done for a ticket, also if it is long over."""
+        session = self.client.session
+        match turn:
+            case "finish":
+                self.finish(ticket)
+            case "fail":
+                self.finish(ticket, ProtocolError(INVALID_PARAMS, "no"))
+            case "progress":
+                line = session.progress(ticket, next(self.steps), None, "m")
+                assert (
+                    line is None or self.client.read(line)["params"]["progressToken"] == ticket.progress_token
+                )
+            case "log":
+                line = session.log(ticket, "error", "echo", b"1")
+                assert line is None or self.client.read(line)["method"] == "notifications/message"
+            case "ask" if not ticket.modern:
+                with contextlib.suppress(ToolError):
+                    question, line = session.ask(ticket, "roots/list", {})
+                    assert json.loads(line)["id"] == question
+                    self.questions.add(question)
+
+    def drop(self, question: str) -> None:
+        """A question is taken back, if it is open."""
+        line = self.client.session.drop_question(question)
+        assert (line is not None) is (question in self.questions)
+        self.questions.discard(question)
+
+    def change(self) -> None:
+        """The list of tools changes."""
+        session = self.client.session
+        told = self.client.told(session.list_changed(["tools"]))
+        subscribed = [each["params"]["_meta"][SUBSCRIPTION] for each in told if "params" in each]
+        assert set(subscribed) <= self.listens
+        assert len(told) - len(subscribed) == session.initialized
+
+
+def fitting(work: Work) -> Answer:
+    """An answer as serving would give it."""
+    match work:
+        case CallTool():
+            return OK
+        case GetPrompt():
+            return Encoded("prompt", b'{"messages":[{"role":"user","content":{"type":"text","text":"x"}}]}')
+        case ReadResource(_, uri):
+            return Encoded("contents", json.dumps([{"uri": uri, "text": "x"}]).encode())
+        case Complete():
+            return Encoded("completion", b'{"values":[]}')
+        case List(_, kind):
+            return Page(kind, b"[]")
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -177,34 +297,8 @@ def test_every_request_is_answered_once_whatever_is_sent_and_whatever_races(
     ledger = Ledger()
     session = ledger.client.session
     for turn, value in played:
-        match turn:
-            case "send":
-                ledger.send(json.dumps(value).encode())
-            case "bytes":
-                ledger.send(value.replace(b"\n", b""))
-            case "finish" if ledger.tickets:
-                ledger.finish(ledger.tickets[value % len(ledger.tickets)])
-            case "fail" if ledger.tickets:
-                ledger.finish(
-                    ledger.tickets[value % len(ledger.tickets)], ProtocolError(INVALID_PARAMS, "no")
-                )
-            case "progress" if ledger.tickets:
-                ticket = ledger.tickets[value % len(ledger.tickets)]
-                line = session.progress(ticket, value, None, "m")
-                assert (
-                    line is None
-                    or ledger.client.read(line)["params"]["progressToken"] == ticket.progress_token
-                )
-            case "change":
-                tagged = [ledger.client.read(line) for line in session.tools_changed()]
-                subscribed = [each["params"]["_meta"][SUBSCRIPTION] for each in tagged if "params" in each]
-                assert set(subscribed) <= ledger.listens
-                assert len(tagged) - len(subscribed) == session.initialized
-            case "end":
-                for line in session.end_listens():
-                    ledger.read(line)
-                ledger.listens.clear()
-    assert session.in_flight <= len(ledger.tickets)
+        ledger.play(turn, value)
+    assert session.in_flight <= len(ledger.works)
     for ticket in ledger.tickets:
         ledger.finish(ticket)
         ledger.finish(ticket)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from mcppd.core.effects import CallTool, Cancel, Page, ServerInfo, Ticket
 from mcppd.core.eras import NEWEST_LEGACY
 from mcppd.core.errors import INVALID_PARAMS, ProtocolError
-from mcppd.core.session import CallTool, Cancel, ServerInfo, Session, Ticket, ToolsPage
+from mcppd.core.session import Session
 from tests.core.conversation import OK, PAGE, Conversation, call, notification, request
 
 INITIALIZE: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}}
@@ -81,14 +82,14 @@ def test_a_request_is_answered_once(client: Conversation) -> None:
     ("answer", "expected"),
     [
         (OK, {"result": {"content": [{"type": "text", "text": "ok"}], "isError": False}}),
-        (ToolsPage(b"[]", "c"), {"result": {"tools": [], "nextCursor": "c"}}),
+        (Page("tools", b"[]", "c"), {"result": {"tools": [], "nextCursor": "c"}}),
         (ProtocolError(INVALID_PARAMS, "no"), {"error": {"code": INVALID_PARAMS, "message": "no"}}),
         (ProtocolError(1, "no", {"a": 1}), {"error": {"code": 1, "message": "no", "data": {"a": 1}}}),
         ({"a": 1}, {"result": {"a": 1}}),
     ],
 )
 def test_a_ticket_takes_every_kind_of_answer(answer: Any, expected: dict[str, Any]) -> None:
-    session = Session(ServerInfo("mcppd", "1"))
+    session = Session(lambda: ServerInfo("mcppd", "1"))
     (effect,) = session.receive(json.dumps(call(1)).encode())
     assert isinstance(effect, CallTool)
     line = session.finish(effect.ticket, answer)

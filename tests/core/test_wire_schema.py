@@ -109,3 +109,24 @@ def test_batches_belong_to_one_revision(revision: str) -> None:
         return
     with pytest.raises(AssertionError):
         check_message("server", revision, [result({"resultType": "complete"})])
+
+
+@needs_schemas
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_closed_schema_takes_only_what_its_revision_names(revision: str) -> None:
+    more = {"ttlMs": 0, "cacheScope": "private", "resultType": "complete"} if revision == MODERN else {}
+    tool: dict[str, Any] = {"name": "t", "inputSchema": {"type": "object", "anything": 1}}
+    message = result({"tools": [tool], **more})
+    check_message("server", revision, message, "tools/list", closed=True)
+    tool["x-author"] = 1
+    check_message("server", revision, message, "tools/list")
+    with pytest.raises(AssertionError, match="x-author"):
+        check_message("server", revision, message, "tools/list", closed=True)
+
+
+@needs_schemas
+def test_questions_are_an_answer_to_what_may_ask_only() -> None:
+    message = result({"resultType": "input_required", "requestState": "s"})
+    check_message("server", MODERN, message, "tools/call")
+    with pytest.raises((AssertionError, ValidationError)):
+        check_message("server", MODERN, message, "completion/complete")

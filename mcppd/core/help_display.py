@@ -1,0 +1,135 @@
+"""The display of `help`: Markdown for people, short and the worst first, that reads well as plain text too."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mcppd.core.items import WORDS
+from mcppd.core.kinds import KINDS, Kind
+from mcppd.core.modules import Module
+from mcppd.core.served import Prompt, Served, Tool
+
+LINE: Final = 100
+"""Characters of a description: more is the beginning of a wall of text."""
+
+_URGENCY: Final = ("failed", "broken", "ok")
+_STATES: Final = {
+    "broken": "broken since {since}, its last good version answers",
+    "failed": "failed since {since}, what it offers answers with the error",
+}
+
+
+def overview(
+    modules: Sequence[Module],
+    offered: Mapping[str, Sequence[Served]],
+    notes: Iterable[str],
+    last_reload: str | None,
+) -> str:
+    """Everything there is, after what is wrong."""
+    if not modules:
+        return "**No modules yet.** List a directory with `tool.yaml` and `mcpptool.py` in `tools.yaml`, and save."
+    states = Counter(module.state for module in modules)
+    kinds = Counter(kind_of(each) for every in offered.values() for each in every)
+    head = ", ".join(_counted(kinds[kind], WORDS[kind]) for kind in KINDS if kinds[kind])
+    wrong = [f"**{states[state]} {state}**" for state in _URGENCY[:-1] if states[state]]
+    parts = [", ".join([f"**{_counted(len(modules), 'module')}**" + (f": {head}" if head else ""), *wrong])]
+    in_order = sorted(modules, key=lambda module: _URGENCY.index(module.state))
+    parts += ["\n".join(_module(module, offered.get(module.name, ()))) for module in in_order]
+    parts += [f"*{one_line(note)}*" for note in notes]
+    parts += [f"*Last reload: {one_line(last_reload)}*"] if last_reload else []
+    return "\n\n".join(parts)
+
+
+def of_module(module: Module, offered: Sequence[Served], info: str, *, with_arguments: bool) -> str:
+    """One module, or one of its tools with its arguments."""
+    parts = ["\n".join(_module(module, offered))]
+    for each in offered:
+        if with_arguments and isinstance(each, Tool):
+            arguments = [*_arguments(each.offer.shown.get("inputSchema"))]
+            parts.append(
+                "\n".join(["**Arguments**", "", *arguments] if arguments else ["It takes no arguments."])
+            )
+    return "\n\n".join([*parts, *([info] if info else [])])
+
+
+def kind_of(each: Served) -> Kind:
+    """Which list it is in."""
+    return "tools" if isinstance(each, Tool) else each.item.kind
+
+
+def summary(each: Served) -> str:
+    """The first line of what it is for."""
+    definition = each.offer.definition if isinstance(each, Tool) else each.item.definition
+    text = definition.get("description") or definition.get("title") or ""
+    return str(text).strip().split("\n", 1)[0].strip()
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """The text in one line, cut where a limit is given."""
+    line = " ".join(text.split())
+    return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
+
+
+def argument_names(prompt: Prompt) -> str:
+    """The arguments of a prompt: `code, style?`."""
+    arguments = prompt.item.definition.get("arguments", ())
+    return ", ".join(each["name"] + ("" if each.get("required") else "?") for each in arguments)
+
+
+def _module(module: Module, offered: Sequence[Served]) -> Iterator[str]:
+    state = _STATES.get(module.state)
+    yield f"### {module.name}" + (f": {state.format(since=module.since)}" if state else "")
+    if module.about.strip():
+        yield one_line(module.about, 2 * LINE)
+    faults = [*([module.fault] if module.fault is not None else []), *module.faults]
+    if faults or module.all_warnings or offered:
+        yield ""
+    for fault in faults:
+        yield f"- ✗ {one_line(str(fault))}" + (f" `{one_line(fault.source)}`" if fault.source else "")
+    for warning in module.all_warnings:
+        yield f"- ! {one_line(warning)}"
+    for each in offered:
+        about = one_line(summary(each), LINE)
+        yield f"- {_name(each)}" + (f": {about}" if about else "")
+
+
+def _name(each: Served) -> str:
+    match each:
+        case Tool():
+            return f"`{each.name}`"
+        case Prompt():
+            names = argument_names(each)
+            return f"prompt `{each.name}`" + (f" ({names})" if names else "")
+        case _:
+            return f"{WORDS[each.item.kind]} `{each.key}`"
+
+
+def _arguments(schema: Any) -> Iterator[str]:
+    """A line for each property of a portable inputSchema."""
+    properties = schema.get("properties", {}) if isinstance(schema, Mapping) else {}
+    required = schema.get("required", ()) if isinstance(schema, Mapping) else ()
+    for name, each in properties.items():
+        known = each if isinstance(each, Mapping) else {}
+        facts = [*_type_words(known), *(["required"] if name in required else [])]
+        if "default" in known:
+            facts.append(f"default {one_line(str(known['default']), LINE // 2)}")
+        about = one_line(str(known.get("description", "")), LINE)
+        yield f"- `{name}`" + (f" ({', '.join(facts)})" if facts else "") + (f": {about}" if about else "")
+
+
+def _type_words(schema: Mapping[str, Any]) -> Iterator[str]:
+    match schema:
+        case {"enum": [*values]}:
+            yield one_line(" | ".join(map(str, values)), LINE // 2)
+        case {"type": str(kind)}:
+            yield kind
+        case {"anyOf": [*forms]}:
+            kinds = [form["type"] for form in forms if isinstance(form, Mapping) and "type" in form]
+            if len(kinds) == len(forms):
+                yield " or ".join(dict.fromkeys(map(str, kinds)))
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'s'[: count != 1]}"
