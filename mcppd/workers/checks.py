@@ -14,26 +14,31 @@ from mcppd.core import arguments as inline
 from mcppd.core.calls import AgentEnvironment, CallContext
 from mcppd.core.errors import ToolError
 from mcppd.core.generation import Generation, digest_of
+from mcppd.core.modules import Module, Settings
 from mcppd.core.results import ToolResult
 
 INLINE_LIMIT: Final = 16 * 1024
 """Bytes of a value that is validated in the daemon. D1 allows 64 KiB, but 32,000 small items of that size took 0.2 s:
 so long no other agent may wait."""
 
-Run = Callable[[Generation, dict[str, Any], CallContext], Awaitable[ToolResult]]
+Run = Callable[[Module, dict[str, Any], CallContext], Awaitable[ToolResult]]
 
 _DIRECTORY: Final = "/dev/null/mcppd-checking"  # nothing can ever lie there
 _ENTRY: Final = f"{_DIRECTORY}/mcpptool.py"
 _SOURCE: Final = b"from mcppd.core.checking import execute\n"
 
 
-def checking_generation() -> Generation:
-    """The generation that a checking worker runs: ours, so it never changes."""
+CHECKING: Final = Settings(workers=2)
+"""How the checking workers are run: two, so that one hostile value doesn't stop everybody's."""
+
+
+def checking_module() -> Module:
+    """The module that a checking worker runs: ours, so it never changes."""
     files = {_ENTRY: _SOURCE}
     root = str(Path(mcppd.__file__).parent.parent)
-    return Generation(
-        "mcppd-checking", 1, _DIRECTORY, _ENTRY, digest_of(files.items()), files, search=(root,)
-    )
+    name = "mcppd-checking"
+    generation = Generation(name, 1, _DIRECTORY, _ENTRY, digest_of(files.items()), files, search=(root,))
+    return Module(name, _DIRECTORY, settings=CHECKING, generation=generation)
 
 
 class CheckingTools:
@@ -41,7 +46,7 @@ class CheckingTools:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self.generation = checking_generation()
+        self.module = checking_module()
         self._context = CallContext("mcppd", "mcppd", mcppd.__version__, "/", AgentEnvironment({}, {}))
 
     async def accept(
@@ -69,8 +74,8 @@ class CheckingTools:
         return list(said["verdicts"])
 
     async def _ask(self, tool: str, arguments: Mapping[str, Any]) -> Any:
-        request = {"kind": "execute", "tool": tool, "arguments": arguments, "structured": False}
-        result = await self._run(self.generation, request, self._context)
+        request = {"kind": "execute", "given": [tool, arguments], "structured": False}
+        result = await self._run(self.module, request, self._context)
         text = orjson.loads(result.content)[0]["text"]
         if result.is_error:
             raise ToolError(f"the values could not be checked: {text}")

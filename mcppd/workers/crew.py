@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from mcppd.core.catalog import Settings
 from mcppd.core.errors import RetiredError, ToolError
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
+from mcppd.core.modules import Settings
 from mcppd.workers.worker import State, Worker
 
 QUEUE_LIMIT: Final = 256
@@ -45,6 +45,11 @@ class Crew:
         self._hire = hire
         self._hiring = 0
         self._waiting: dict[str, deque[asyncio.Future[Worker | None]]] = {}
+
+    @property
+    def _engaged(self) -> int:
+        """The workers that count: one whose call waits for its client runs nothing."""
+        return self._hiring + sum(not worker.is_asking for worker in self.workers)
 
     @property
     def waiting(self) -> int:
@@ -103,6 +108,24 @@ class Crew:
             worker.state = State.ENDED  # idle -> ended
         return idle
 
+    def asking(self, worker: Worker) -> None:
+        """A worker waits for its client from now on, so there is room for another; or it goes on."""
+        if worker.is_asking:
+            self._wake(None)
+
+    def spare(self) -> list[Worker]:
+        """The idle workers that were only made while others waited for their clients; they take no call any more.
+
+        The ones that were there first stay: a module that keeps state has it in those.
+        """
+        if len(self.workers) <= self.settings.workers:
+            return []
+        engaged = [each for each in self.workers if each.state is not State.ENDED and not each.is_asking]
+        spare = [each for each in engaged[self.settings.workers :] if each.state is State.IDLE]
+        for worker in spare:
+            worker.state = State.ENDED  # idle -> ended
+        return spare
+
     def hold(self, *, held: bool) -> None:
         """Let no call begin for a while, or let them go on."""
         self.is_held = held
@@ -120,7 +143,7 @@ class Crew:
         return chosen
 
     async def _new_or_waited(self, session: str) -> Worker | None:
-        if not self.is_held and len(self.workers) + self._hiring < self.settings.workers:
+        if not self.is_held and self._engaged < self.settings.workers:
             return await self._new()
         return await self._wait(session)
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from mcppd.core.calls import CallContext, as_seconds
-from mcppd.core.catalog import Module
+from mcppd.core.errors import ToolError
 from mcppd.core.generation import Generation
+from mcppd.core.modules import Module
 from mcppd.core.results import ToolResult
+from mcppd.workers.speech import wanted_level
 from mcppd.workers.worker import Answer, WorkerEndedError
 
 
@@ -17,6 +21,7 @@ def surroundings(module: Module, context: CallContext, limit: float | None) -> d
     return {
         "cwd": context.workspace or None,
         "progress": context.progress is not None,
+        "log": wanted_level(module, context),
         "context": {
             "workspace_dir": context.workspace,
             "module_dir": module.directory,
@@ -37,6 +42,13 @@ def result_of(answer: Answer) -> ToolResult:
         bool(answer.header["error"]),
         answer.blob[length : length + structured] if structured is not None else None,
     )
+
+
+def body_of(result: ToolResult) -> bytes:
+    """The JSON text that a worker gave as its whole answer. Raises ToolError with what it gave instead."""
+    if result.is_error:
+        raise ToolError(str(orjson.loads(result.content)[0]["text"]))
+    return result.content
 
 
 def died_text(request: Mapping[str, Any], generation: Generation, error: WorkerEndedError) -> str:
@@ -63,6 +75,14 @@ def last_words(error: WorkerEndedError) -> str:
 
 
 def _what(request: Mapping[str, Any], generation: Generation) -> str:
-    if request["kind"] == "get_info":
-        return f"get_info of module {generation.module!r}"
-    return f"tool {request['tool']!r} (module {generation.module!r})"
+    kind, given = request["kind"], request["given"]
+    match kind:
+        case "execute":
+            what = f"tool {given[0]!r}"
+        case "get_prompt":
+            what = f"prompt {given[0]!r}"
+        case "read_resource":
+            what = f"resource {given[0]!r}"
+        case _:
+            return f"{kind} of module {generation.module!r}"
+    return f"{what} (module {generation.module!r})"

@@ -7,52 +7,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, Final, Protocol
 
-from mcppd.core import names
-from mcppd.core.calls import AgentEnvironment, CallContext
-from mcppd.core.catalog import Module, Settings, Tool
+from mcppd.core.calls import CallContext
 from mcppd.core.errors import McppdError, RetiredError, ToolError
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
+from mcppd.core.modules import Module
 from mcppd.core.results import ToolResult, error_result
-from mcppd.workers.checks import CheckingTools
+from mcppd.core.served import Prompt, Tool
+from mcppd.workers.checks import CHECKING, CheckingTools
 from mcppd.workers.crew import Crew, ImportFailedError
-from mcppd.workers.outcomes import died_text, last_words, result_of, surroundings, timed_out_text
-from mcppd.workers.spawning import Spawner, SpawnerLostError, SpawnError
+from mcppd.workers.hiring import Hiring
+from mcppd.workers.outcomes import body_of, died_text, result_of, surroundings, timed_out_text
+from mcppd.workers.spawning import Spawner
+from mcppd.workers.speech import pass_on
 from mcppd.workers.worker import Watch, Worker, WorkerEndedError
 
-logger = logging.getLogger("mcppd.workers")
-
-IMPORT_LIMIT: Final = 30.0
-"""Seconds that a module may take to be imported; heavy libraries need some, a hang needs an end."""
 IDLE_LIMIT: Final = 600.0
 """Seconds that a worker may be idle before it is let go; a fork takes a millisecond, an import perhaps more."""
 IDLE_CHECK: Final = 60.0
 """Seconds between looks at idle workers, while there are any."""
-
-
-SPAWN_TRIES: Final = 3
-"""A spawner that dies takes the workers that were being made with it; whoever asked asks again."""
-
-
-SEVERITIES: Final = {
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "notice": logging.INFO,
-    "warning": logging.WARNING,
-    "error": logging.ERROR,
-    "critical": logging.CRITICAL,
-    "alert": logging.CRITICAL,
-    "emergency": logging.CRITICAL,
-}
-"""MCP's levels of log messages (RFC 5424) as Python's."""
-
-CHECKING: Final = Settings(workers=2)
-"""How the checking workers are run: two, so that one hostile value doesn't stop everybody's."""
 
 
 class Listener(Protocol):
@@ -65,6 +41,9 @@ class Listener(Protocol):
         """The first call found that the generation can't be imported; whether another takes its place."""
         ...
 
+    def resource_updated(self, generation: Generation, uri: str) -> None:
+        """The module's code says that a resource has changed."""
+
 
 class WorkerPool:
     """Everything that runs tool code."""
@@ -73,12 +52,11 @@ class WorkerPool:
         self, spawner: Spawner, logs: str, environment: Mapping[str, str], tasks: asyncio.TaskGroup
     ) -> None:
         self._spawner = spawner
-        self._logs = logs
-        self._import_environment = AgentEnvironment(environment, {})  # no agent's: the worker serves many
         self._tasks = tasks
         self._crews: dict[Generation, Crew] = {}
         self._idle_timer: asyncio.TimerHandle | None = None
-        self._watch = Watch(self._joined, _log)
+        watch = Watch(self._joined, pass_on, self._updated, self._asking, tasks.create_task)
+        self._hiring = Hiring(spawner, logs, environment, watch, tasks.create_task)
         self.checks = CheckingTools(self._run_check)
         self.listener: Listener | None = None
 
@@ -90,46 +68,69 @@ class WorkerPool:
     # calls
 
     async def call_tool(self, tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> ToolResult:
-        """Run a tool. Raises ToolError for what the caller is told, RetiredError if nothing has begun."""
-        module = tool.module
-        request = {"kind": "execute", "tool": tool.own_name, "arguments": arguments}
+        """Run a tool. Raises ToolError for what the caller is told, RetiredError if nothing has begun.
+
+        This and all that follow also raise whatever a question to the client ended the call with.
+        """
         wants_structure = tool.output_schema is not None
-        result = await self._call(module, request | {"structured": wants_structure}, context)
+        request = {"kind": "execute", "given": [tool.own_name, arguments], "structured": wants_structure}
+        result = await self._call(tool.module, request, context)
         if not wants_structure or result.is_error:
             return result
         return await self._with_checked_structure(tool, result)
 
+    async def get_prompt(self, prompt: Prompt, arguments: Mapping[str, str], context: CallContext) -> bytes:
+        """A whole GetPromptResult as JSON text. Raises ToolError, RetiredError."""
+        request = {"kind": "get_prompt", "given": [prompt.own_name, arguments]}
+        return body_of(await self._call(prompt.module, request, context))
+
+    async def read_resource(
+        self,
+        module: Module,
+        uri: str,
+        variables: Mapping[str, str],
+        mime_type: str | None,
+        context: CallContext,
+    ) -> bytes | None:
+        """The array of contents as JSON text, None if there is no such resource. Raises ToolError, RetiredError."""
+        request = {"kind": "read_resource", "given": [uri, variables], "mime_type": mime_type}
+        body = body_of(await self._call(module, request, context))
+        return None if body == b"null" else body
+
+    async def list_resources(self, module: Module, context: CallContext) -> bytes:
+        """An array of the resources that the module knows of now, as JSON text. Raises ToolError, RetiredError."""
+        return body_of(await self._call(module, {"kind": "list_resources", "given": []}, context))
+
+    async def complete(
+        self, module: Module, ref: Mapping[str, str], argument: Mapping[str, Any], context: CallContext
+    ) -> bytes:
+        """{values, total?, hasMore?} as JSON text. Raises ToolError, RetiredError."""
+        return body_of(await self._call(module, {"kind": "complete", "given": [ref, argument]}, context))
+
     async def get_info(self, module: Module, context: CallContext) -> ToolResult:
         """What the module's `get_info` says; empty content if it has none."""
-        return await self._call(
-            module, {"kind": "get_info", "tool": "", "arguments": {}, "structured": False}, context
-        )
+        return await self._call(module, {"kind": "get_info", "given": []}, context)
 
     async def _call(self, module: Module, request: dict[str, Any], context: CallContext) -> ToolResult:
         if module.generation is None:
             raise ToolError(f"module {module.name!r} can't be loaded: {module.fault}")
         limit = context.environment.time_limit(module.settings)
-        request |= surroundings(module, context, limit)
-        return await self._run(module.generation, module.settings, request, context, limit)
+        return await self._run(module, request | surroundings(module, context, limit), context, limit)
 
     async def _run(
-        self,
-        generation: Generation,
-        settings: Settings,
-        request: dict[str, Any],
-        context: CallContext,
-        limit: float | None,
+        self, module: Module, request: dict[str, Any], context: CallContext, limit: float | None
     ) -> ToolResult:
-        crew = self._crew(generation, settings)
+        generation = module.generation
+        assert generation is not None
+        crew = self._crew(module)
         try:
             worker = await crew.acquire(context.session)
         except ImportFailedError as error:
             if self.listener is not None and self.listener.import_failed(generation, error.fault):
                 raise RetiredError(generation.module) from None
             raise
-        environment = context.environment.for_module(settings)
         try:
-            answer = await worker.call(request, environment, context.progress, limit)
+            answer = await worker.call(request, module, context, limit)
         except WorkerEndedError as error:
             crew.forget(worker)
             raise ToolError(died_text(request, generation, error)) from None
@@ -139,8 +140,11 @@ class WorkerPool:
         except asyncio.CancelledError:
             self._tasks.create_task(self._wind_down(crew, worker))
             raise
-        except McppdError:  # the call could not even be sent
-            self._release(crew, worker)
+        except McppdError:
+            if worker.is_running:  # it was given up at a question, else the call could not even be sent
+                self._tasks.create_task(self._wind_down(crew, worker))
+            else:
+                self._release(crew, worker)
             raise
         self._release(crew, worker)
         return result_of(answer)
@@ -166,13 +170,15 @@ class WorkerPool:
         """Compile a generation, and with `run` import it in a worker that is then ready for its calls."""
         generation = module.generation
         assert generation is not None
+        if module.is_files_only:
+            return None
         try:
-            worker = await self._spawned(generation, module.settings)
+            worker = await self._hiring.spawned(module)
         except ToolError as error:
             return Fault(error.text, generation.entry)
-        fault = await self._prepared(worker, run=run)
+        fault = await self._hiring.prepared(worker, module, run=run)
         if fault is None and run:
-            self._crew(generation, module.settings).adopt(worker, _now())
+            self._crew(module).adopt(worker, _now())
             self._watch_idle()
         else:
             self._tasks.create_task(worker.retire())
@@ -203,7 +209,7 @@ class WorkerPool:
 
     def retire_all_but(self, kept: Iterable[Generation]) -> None:
         """Retire every generation but these, and our own."""
-        for generation in self._crews.keys() - {*kept, self.checks.generation}:
+        for generation in self._crews.keys() - {*kept, self.checks.module.generation}:
             self.retire(generation)
 
     def count(self, generation: Generation | None) -> int:
@@ -224,60 +230,33 @@ class WorkerPool:
 
     # workers
 
-    def _crew(self, generation: Generation, settings: Settings) -> Crew:
-        crew = self._crews.get(generation)
+    def _crew(self, module: Module) -> Crew:
+        assert module.generation is not None
+        crew = self._crews.get(module.generation)
         if crew is None:
-            crew = self._crews[generation] = Crew(
-                generation, settings, lambda: self._hire(generation, settings)
+            crew = self._crews[module.generation] = Crew(
+                module.generation, module.settings, lambda: self._hiring.hire(module)
             )
         return crew
-
-    async def _hire(self, generation: Generation, settings: Settings) -> Worker:
-        worker = await self._spawned(generation, settings)
-        fault = await self._prepared(worker, run=True)
-        if fault is not None:
-            self._tasks.create_task(worker.retire())
-            raise ImportFailedError(f"module {generation.module!r} can't be loaded: {fault}", fault)
-        return worker
-
-    async def _spawned(self, generation: Generation, settings: Settings) -> Worker:
-        environment = self._import_environment.for_module(settings)
-        log = str(Path(self._logs) / f"{names.wire_name(generation.module)}.log")
-        for _ in range(SPAWN_TRIES):
-            worker = Worker(generation, self._spawner, self._watch)
-            try:
-                await worker.start(log, environment)
-            except SpawnerLostError:
-                continue
-            except SpawnError as error:
-                raise ToolError(f"no worker for module {generation.module!r}: {error}") from None
-            return worker
-        raise ToolError(f"no worker for module {generation.module!r}: the spawner ends again and again")
-
-    async def _prepared(self, worker: Worker, *, run: bool) -> Fault | None:
-        entry = worker.generation.entry
-        try:
-            async with asyncio.timeout(IMPORT_LIMIT):
-                fault, warning = await worker.prepare(run=run)
-        except TimeoutError:
-            self._tasks.create_task(worker.end())
-            return Fault(f"the import took longer than {IMPORT_LIMIT:g} s and was ended", entry)
-        except WorkerEndedError as error:
-            return Fault(f"the process {error.death} during the import{last_words(error)}", entry)
-        except asyncio.CancelledError:
-            self._tasks.create_task(worker.end())
-            raise
-        if warning:
-            worker.generation.warning = warning
-            logger.warning("module %s: initialize(): %s", worker.generation.module, warning)
-        return fault
 
     def _release(self, crew: Crew, worker: Worker) -> None:
         if crew.is_retired:
             self._tasks.create_task(self._retire(crew, worker))
         else:
             crew.release(worker, _now())
+            self._let_spare_go(crew)
             self._watch_idle()
+
+    def _asking(self, worker: Worker) -> None:
+        """A call began to wait for its client, or goes on: while it waits, its worker isn't counted."""
+        crew = self._crews.get(worker.generation)
+        if crew is not None:
+            crew.asking(worker)
+            self._let_spare_go(crew)
+
+    def _let_spare_go(self, crew: Crew) -> None:
+        for worker in crew.spare():
+            self._tasks.create_task(self._retire(crew, worker))
 
     async def _retire(self, crew: Crew, worker: Worker) -> None:
         await worker.retire()
@@ -313,26 +292,19 @@ class WorkerPool:
 
     # what comes back
 
-    async def _run_check(
-        self, generation: Generation, request: dict[str, Any], context: CallContext
-    ) -> ToolResult:
+    async def _run_check(self, module: Module, request: dict[str, Any], context: CallContext) -> ToolResult:
         limit = context.environment.time_limit(CHECKING)
         request |= {"cwd": "/", "progress": False, "context": {}}
-        return await self._run(generation, CHECKING, request, context, limit)
+        return await self._run(module, request, context, limit)
 
     def _joined(self, generation: Generation) -> None:
         if self.listener is not None:
             self.listener.joined(generation)
 
+    def _updated(self, generation: Generation, uri: str) -> None:
+        if self.listener is not None:
+            self.listener.resource_updated(generation, uri)
+
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _log(generation: Generation, said: Mapping[str, Any], environment: Mapping[str, str]) -> None:
-    """Log what a tool says with context["log"], from the level on that its agent asked for (CONTRACT)."""
-    level = SEVERITIES.get(str(said.get("level")).lower(), logging.INFO)
-    wanted = SEVERITIES.get(environment.get("MCPP_LOG_LEVEL", "").lower(), logger.getEffectiveLevel())
-    if level >= wanted:
-        text = f"module {generation.module}: {said.get('data')}"
-        logger.handle(logger.makeRecord(logger.name, level, "", 0, text, (), None))

@@ -11,10 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import enum
-import json
-import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -22,13 +20,15 @@ from typing import Any, Final
 
 import orjson
 
-from mcppd.core import names
-from mcppd.core.calls import Progress
+from mcppd.core.calls import CallContext
 from mcppd.core.errors import McppdError, ToolError
 from mcppd.core.faults import Fault
 from mcppd.core.framing import BlobFraming, FramingError, encode_frame
 from mcppd.core.generation import Generation
+from mcppd.core.modules import Module
 from mcppd.transport.link import Link
+from mcppd.workers.asking import Clock, OpenQuestions, Spawn
+from mcppd.workers.frames import encoded, fault_of, is_whole, load_frame, split
 from mcppd.workers.spawning import Death, Spawner
 
 CHILD: Final = str(Path(__file__).with_name("child"))
@@ -68,14 +68,18 @@ class Watch:
     """Who hears what a worker says besides its answers."""
 
     joined: Callable[[Generation], None]
-    log: Callable[[Generation, Mapping[str, Any], Mapping[str, str]], None]  # with the call's environment
+    log: Callable[[Module, CallContext, str, bytes], None]  # a level and the JSON of the data
+    updated: Callable[[Generation, str], None]  # the uri of a resource
+    asking: Callable[[Worker], None]  # it began to wait for its client, or has stopped waiting
+    spawn: Spawn
 
 
 class Worker:
     """One worker process, from the daemon's side."""
 
-    def __init__(self, generation: Generation, spawner: Spawner, watch: Watch) -> None:
-        self.generation = generation
+    def __init__(self, module: Module, spawner: Spawner, watch: Watch) -> None:
+        assert module.generation is not None
+        self.generation = module.generation
         self.state = State.IDLE
         self.last_session = ""
         self.environment: Mapping[str, str] = {}  # what its last call was given
@@ -89,8 +93,21 @@ class Worker:
         self._death: asyncio.Future[Death] | None = None
         self._reply: asyncio.Future[Answer] | None = None  # to the last request
         self._asker: asyncio.Future[Answer] | None = None  # the same, cancelled with whoever asked
-        self._progress: Progress | None = None
+        self._clock: Clock | None = None  # of the call that runs, if its time is limited
+        self._module = module  # as it was when the last call began
+        self._context: CallContext | None = None  # of the call that runs
+        self._questions: OpenQuestions | None = None  # of the last call, if it asked any
         self._call = 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its last request, if it got that far, has no answer yet."""
+        return self._reply is not None and not self._reply.done()
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether its call waits for an answer of its client: then it runs nothing."""
+        return self._questions is not None and self._questions.is_waiting
 
     async def start(self, log: str, environment: Mapping[str, str] | None) -> None:
         """Spawn the process and hand it the generation; raises SpawnError, SpawnerLostError.
@@ -106,7 +123,7 @@ class Worker:
         self._death.add_done_callback(self._died)
         ours.setblocking(False)
         await asyncio.get_running_loop().create_connection(lambda: self._link, sock=ours)
-        self._link.send(_load_frame(self.generation))
+        self._link.send(load_frame(self._module))
 
     async def prepare(self, *, run: bool) -> tuple[Fault | None, str | None]:
         """Compile the generation, and with `run` import it: (fault, warning); raises WorkerEndedError."""
@@ -118,13 +135,17 @@ class Worker:
     async def call(
         self,
         request: dict[str, Any],
-        environment: Mapping[str, str],
-        progress: Progress | None,
+        module: Module,
+        context: CallContext,
         limit: float | None,
     ) -> Answer:
-        """Run one call; `request` is the call frame without its id. Raises WorkerEndedError, TimeoutError."""
+        """Run one call; `request` is the call frame without its id. Raises WorkerEndedError, TimeoutError.
+
+        Where the call ends at a question, the reason for that is raised: whatever `context.ask` raised.
+        """
         self._call = next(_CALLS)
-        self._progress = progress
+        self._module, self._context, self._questions = module, context, None
+        environment = context.environment.for_module(module.settings)
         same = environment is self.environment
         self.environment = environment
         try:
@@ -132,7 +153,8 @@ class Worker:
                 request | {"op": "call", "id": self._call, "env": None if same else environment}, limit
             )
         finally:
-            self._progress = None
+            self._context = None
+            self._end_questions()
 
     async def wind_down(self) -> bool:
         """After a call was given up: tell the tool, give it its grace; whether the worker can go on."""
@@ -189,19 +211,30 @@ class Worker:
 
     def _take(self, header: Mapping[str, Any], blob: bytes) -> None:
         match header["op"]:
-            case "result" if header.get("id") == self._call and _is_whole(header, blob):
+            case "result" if header.get("id") == self._call and is_whole(header, blob):
                 self._settle(Answer(header, blob))
             case "prepared":
                 self._settle(Answer(header, blob))
-            case "progress" if header.get("id") == self._call and self._progress is not None:
-                self._progress(header["progress"], header.get("total"), header.get("message"))
+            case "progress" | "log" | "ask" | "withdraw" if header.get("id") == self._call and self._context:
+                self._hear(self._context, header, blob)
             case "joined":
-                self.generation.join(_split(header["files"], blob))
+                self.generation.join(split(header["files"], blob))
                 self._watch.joined(self.generation)
-            case "log":
-                self._watch.log(self.generation, header, self.environment)
+            case "updated":
+                for uri in header["uris"]:
+                    self._watch.updated(self.generation, uri)
             case _:
                 pass  # of a call that is over; nobody waits for it
+
+    def _hear(self, context: CallContext, header: Mapping[str, Any], blob: bytes) -> None:
+        """What the call says while somebody waits for its result."""
+        match header["op"]:
+            case "progress" if context.progress is not None:
+                context.progress(header["progress"], header.get("total"), header.get("message"))
+            case "log":
+                self._watch.log(self._module, context, header["level"], blob)
+            case "ask" | "withdraw":
+                self._open_questions(context).take(header)
 
     def ended(self) -> None:
         """Its wire is at its end: it is exiting, or a tool closed the descriptor; either way it is of no use."""
@@ -217,21 +250,58 @@ class Worker:
         if self.state is State.ENDED:
             raise WorkerEndedError(await self.death())
         try:
-            frame = encode_frame(_encode(request))
+            frame = encode_frame(encoded(request))
         except FramingError as error:
             raise ToolError(f"Error: the arguments are too large: {error}") from None
         self.state = State.BUSY  # idle -> busy
         loop = asyncio.get_running_loop()
         self._reply, self._asker = loop.create_future(), loop.create_future()
         self._link.send(frame)
-        timer = loop.call_later(limit, _expire, self._asker) if limit is not None else None
+        self._clock = Clock(limit, self._expired) if limit is not None else None
         try:
             answer = await self._asker
         finally:
-            if timer is not None:
-                timer.cancel()
+            if self._clock is not None:
+                self._clock.stand_still()
+                self._clock = None
         self._become(State.IDLE)  # busy -> idle
         return answer
+
+    def _expired(self) -> None:
+        self._give_up(TimeoutError())
+
+    def _give_up(self, why: Exception) -> None:
+        """Let whoever waits for the result of the call know at once that there will be none."""
+        if self._asker is not None and not self._asker.done():
+            self._asker.set_exception(why)
+
+    def _open_questions(self, context: CallContext) -> OpenQuestions:
+        if self._questions is None:
+            self._questions = OpenQuestions(
+                context.ask, self._send_reply, self._asking, self._give_up, self._watch.spawn
+            )
+        return self._questions
+
+    def _end_questions(self) -> None:
+        if self._questions is not None:
+            self._questions.close()
+
+    def _send_reply(self, number: int, reply: Mapping[str, Any]) -> None:
+        head = {"op": "reply", "id": self._call, "question": number}
+        try:
+            frame = encode_frame(encoded({**head, **reply}))
+        except McppdError as error:  # an answer that no frame can hold, or nested beyond all reason
+            frame = encode_frame(encoded(head | {"error": f"the client's answer can't be used: {error}"}))
+        self._link.send(frame)
+
+    def _asking(self) -> None:
+        """Its call began to wait for its client, or goes on."""
+        if self._clock is not None:
+            if self.is_asking:
+                self._clock.stand_still()
+            else:
+                self._clock.go_on()
+        self._watch.asking(self)
 
     def _become(self, state: State) -> None:
         if self.state is not State.ENDED:
@@ -256,60 +326,3 @@ class Worker:
 
 
 _CALLS = count(1)
-
-
-def _is_whole(header: Mapping[str, Any], blob: bytes) -> bool:
-    """Whether a result says where its parts are, and they are there. Raises ValueError where not."""
-    content, structured = header["content"], header.get("structured") or 0
-    if (
-        content < 0
-        or structured < 0
-        or content + structured != len(blob)
-        or not isinstance(header["error"], bool)
-    ):
-        raise ValueError("a result that is not whole")
-    return True
-
-
-def _expire(asker: asyncio.Future[Answer]) -> None:
-    if not asker.done():
-        asker.set_exception(TimeoutError())
-
-
-def fault_of(said: Mapping[str, Any] | None) -> Fault | None:
-    """The fault that a worker reported."""
-    if said is None:
-        return None
-    return Fault(said["message"], said.get("file"), said.get("line"), said.get("column"), said.get("source"))
-
-
-def _encode(request: Mapping[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(request)
-    except TypeError:  # integers beyond 64 bits, lone surrogates, some depth: json's job (D13)
-        pass
-    try:
-        return json.dumps(request).encode()
-    except RecursionError:
-        raise ToolError("Error: the arguments are nested too deep: send a flatter value") from None
-
-
-def _load_frame(generation: Generation) -> bytes:
-    files = list(generation.files.items())
-    header = {
-        "op": "load",
-        "module": generation.module,
-        "directory": generation.directory,
-        "entry": generation.entry,
-        "files": [[path, len(content)] for path, content in files],
-        "search": generation.search,
-        "import_name": f"mcpp_tools.{names.identifier(generation.module)}",
-    }
-    return encode_frame(_encode(header), b"".join(content for _, content in files))
-
-
-def _split(files: list[tuple[str, int]], blob: bytes) -> Iterator[tuple[str, bytes]]:
-    start = 0
-    for path, size in files:
-        yield os.fspath(path), blob[start : start + size]
-        start += size

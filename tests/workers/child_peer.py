@@ -110,6 +110,12 @@ class Result:
         return str(self.content[0]["text"])
 
     @property
+    def body(self) -> Any:
+        """The whole answer of a function that isn't `execute`."""
+        assert not self.error, self.text
+        return json.loads(self.blob, parse_constant=_refuse)
+
+    @property
     def value(self) -> Any:
         assert not self.error, self.text
         return json.loads(self.text, parse_constant=_refuse)
@@ -133,6 +139,7 @@ class Wire:
         files: Mapping[str, bytes] | None = None,
         search: Sequence[str] = (),
         name: str = "mcpp_tools.tested",
+        needs: Sequence[str] = ("execute",),
     ) -> None:
         """Hand over a generation: the files given, else the sources that lie in the directory."""
         if files is None:
@@ -144,6 +151,8 @@ class Wire:
             "entry": str(directory / "mcpptool.py"),
             "files": [[path, len(content)] for path, content in files.items()],
             "search": list(search),
+            "needs": list(needs),
+            "secrets": ["SECRET", "SHORT"],
             "import_name": name,
         }
         self.send(head, b"".join(files.values()))
@@ -161,13 +170,13 @@ class Wire:
             "op": "call",
             "id": self.calls,
             "kind": "execute",
-            "tool": tool,
-            "arguments": dict(arguments or {}),
+            "given": [tool, dict(arguments or {})] if request.get("kind", "execute") == "execute" else [],
             "context": {"workspace_dir": "/w", "module_dir": "/m", "module_scope": "local"},
             "env": None,
             "cwd": None,
             "structured": False,
             "progress": False,
+            "log": "debug",
         }
         self.send(head | request)
         return self.calls
@@ -179,6 +188,23 @@ class Wire:
 
     def cancel(self, number: int) -> None:
         self.send({"op": "cancel", "id": number})
+
+    def ask(self, function: str, *given: Any, **request: Any) -> Result:
+        """Call one of the module's other functions."""
+        return self.call(kind=function, given=given, **request)
+
+    def question(self) -> dict[str, Any]:
+        """The next questions that its call asks."""
+        return self.reply("ask")[0]
+
+    def answer(self, question: Mapping[str, Any], **reply: Any) -> None:
+        """Answer questions: with `result=[…]` or `error="…"`."""
+        self.send({"op": "reply", "id": question["id"], "question": question["question"], **reply})
+
+    @property
+    def logged(self) -> list[tuple[str, Any]]:
+        """The log messages so far: level and data."""
+        return [(head["level"], json.loads(blob)) for head, blob in self.said if head["op"] == "log"]
 
     def ops(self, name: str) -> list[dict[str, Any]]:
         return [head for head, _ in self.said if head["op"] == name]
@@ -258,10 +284,10 @@ class Child(Wire):
     def output(self) -> str:
         return self.log.read_text(errors="replace")
 
-    def write_and_load(self, *source: str, **files: str) -> Path:
+    def write_and_load(self, *source: str, needs: Sequence[str] = ("execute",), **files: str) -> Path:
         """Write a module and hand it over."""
         module = write_module(self.log.parent / "module", *source, **files)
-        self.load(module)
+        self.load(module, needs=needs)
         return module
 
     def end(self) -> int:

@@ -79,7 +79,16 @@ def test_the_context_has_what_the_daemon_sent_and_ways_to_speak(child: Child) ->
         "def execute(t, a, c): return {'success': True, 'result': [type(c) is dict, sorted(c)]}",
     )
     told = {"workspace_dir": "/w", "session_id": "s", "client": {"name": "c"}, "tool_timeout": 3}
-    spoken = ["cancelled", "log", "report_progress", "resource_updated"]
+    spoken = [
+        "cancelled",
+        "log",
+        "report_progress",
+        "resource_updated",
+        "elicit",
+        "sample",
+        "roots",
+        "ask_all",
+    ]
     assert child.call(context=told).value == [True, sorted([*told, *spoken])]
 
 

@@ -270,7 +270,7 @@ def test_a_warning_of_a_module_that_a_call_imported_is_logged(child: Child, modu
     write_module(module, "def initialize(): return {'success': False, 'message': 'no key'}", GOOD)
     child.load(module)
     assert child.call().text == "fine"
-    assert [(said["level"], "no key" in said["data"]) for said in child.ops("log")] == [("warning", True)]
+    assert [(level, "no key" in data) for level, data in child.logged] == [("warning", True)]
     assert "no key" in child.output
 
 

@@ -225,10 +225,10 @@ def test_seventeen_mebibytes_go_both_ways(child: Child) -> None:
 def test_a_call_nested_too_deeply_to_be_read_is_answered(child: Child) -> None:
     child.calls += 1
     deep = (
-        f'{{"op":"call","id":{child.calls},"kind":"execute","tool":"t","arguments":'
+        f'{{"op":"call","id":{child.calls},"kind":"execute","given":["t",'
         + "[" * 200_000
         + "]" * 200_000
-        + "}"
+        + "]}"
     )
     child.socket.sendall(len(deep).to_bytes(4, "big") + bytes(4) + deep.encode())
     head, blob = child.reply("result")

@@ -6,78 +6,15 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mcppd.core.calls import AgentEnvironment, CallContext, base_environment
-from mcppd.core.catalog import Module, Settings, Tool, make_offer
 from mcppd.core.errors import RetiredError, ToolError
-from mcppd.core.faults import Fault
-from mcppd.core.generation import Generation
 from mcppd.workers import crew as crews
 from mcppd.workers.pool import WorkerPool
-from mcppd.workers.spawning import Spawner
-from tests.harness import LIMIT, until
-
-BODY = b"""
-import os, pathlib, time
-
-def execute(tool_name, arguments, context=None):
-    if "until" in arguments:
-        pathlib.Path(arguments["until"] + ".began").touch()
-        while not os.path.exists(arguments["until"]):
-            time.sleep(0.005)
-    if arguments.get("log"):
-        context["log"]("debug", arguments["log"])
-    return {"success": True, "result": {"pid": os.getpid(), "session": context["session_id"]}}
-"""
-
-
-class Told:
-    """Hears what the pool has to tell."""
-
-    def __init__(self) -> None:
-        self.failed: list[Fault] = []
-
-    def joined(self, generation: Generation) -> None:
-        pass
-
-    def import_failed(self, generation: Generation, fault: Fault) -> bool:
-        self.failed.append(fault)
-        return False
-
-
-@pytest.fixture
-async def pool(tmp_path: Path) -> AsyncIterator[WorkerPool]:
-    environment = dict(os.environ)
-    async with asyncio.TaskGroup() as tasks:
-        made = WorkerPool(Spawner(base_environment(environment)), str(tmp_path / "logs"), environment, tasks)
-        made.listener = Told()
-        try:
-            yield made
-        finally:
-            made.close()
-
-
-def tool_of(tmp_path: Path, body: bytes = BODY, number: int = 1, **settings: Any) -> Tool:
-    entry = str(tmp_path / "mcpptool.py")
-    generation = Generation("one", number, str(tmp_path), entry, "", {entry: body})
-    module = Module("one", str(tmp_path), settings=Settings(**settings), generation=generation)
-    return Tool("tool", "one__tool", "tool", module, make_offer("tool", {"name": "tool"}))
-
-
-def context(tmp_path: Path, session: str = "s", agent: dict[str, str] | None = None) -> CallContext:
-    return CallContext(session, "tester", "1", str(tmp_path), AgentEnvironment(dict(os.environ), agent or {}))
-
-
-async def run(pool: WorkerPool, tool: Tool, where: CallContext, **arguments: Any) -> dict[str, Any]:
-    async with asyncio.timeout(LIMIT):
-        result = await pool.call_tool(tool, arguments, where)
-    value: dict[str, Any] = json.loads(json.loads(result.content)[0]["text"])
-    return value
+from tests.harness import until
+from tests.workers.pool_peer import Client, Told, context, run, tool_of
 
 
 async def test_a_call_goes_to_the_worker_that_served_its_session_last(
@@ -198,7 +135,7 @@ async def test_a_spawner_that_dies_is_replaced_and_its_calls_are_told(
 async def test_a_module_that_cannot_be_imported_is_a_fault_with_its_line(
     pool: WorkerPool, tmp_path: Path
 ) -> None:
-    tool = tool_of(tmp_path, b"def execute(a, b, c=None):\n    pass\nimport nothing_of_this_name\n")
+    tool = tool_of(tmp_path, "def execute(a, b, c=None):\n    pass\nimport nothing_of_this_name\n")
     with pytest.raises(ToolError):
         await run(pool, tool, context(tmp_path))
     assert isinstance(pool.listener, Told)
@@ -211,18 +148,58 @@ async def test_a_module_that_cannot_be_imported_is_a_fault_with_its_line(
 async def test_an_import_that_never_ends_is_a_fault(
     pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcppd.workers.pool.IMPORT_LIMIT", 0.3)
-    tool = tool_of(tmp_path, b"def execute(a, b, c=None):\n    pass\nwhile True:\n    pass\n")
+    monkeypatch.setattr("mcppd.workers.hiring.IMPORT_LIMIT", 0.3)
+    tool = tool_of(tmp_path, "def execute(a, b, c=None):\n    pass\nwhile True:\n    pass\n")
     fault = await pool.prepare(tool.module, run=True)
     assert fault is not None
     assert "0.3 s" in fault.message
 
 
-async def test_what_a_tool_logs_is_held_against_the_level_of_its_agent(
-    pool: WorkerPool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("level", [None, "error", "warning", "debug"])
+async def test_what_a_tool_logs_goes_to_our_log_and_to_the_client_each_from_its_level_on(
+    pool: WorkerPool, tmp_path: Path, caplog: pytest.LogCaptureFixture, level: str | None
 ) -> None:
-    tool = tool_of(tmp_path)
-    await run(pool, tool, context(tmp_path, agent={"MCPP_LOG_LEVEL": "info"}), log="quiet")
-    await run(pool, tool, context(tmp_path, agent={"MCPP_LOG_LEVEL": "debug"}), log="loud")
-    assert "loud" in caplog.text
-    assert "quiet" not in caplog.text
+    tool, client = tool_of(tmp_path), Client()
+    for ours in ("info", "error", "debug"):
+        where = context(tmp_path, agent={"MCPP_LOG_LEVEL": ours}, client=client, level=level)
+        for said in ("debug", "notice", "error"):
+            await run(pool, tool, where, log={f"{ours} {said}": 1}, level=said)
+    shown = [f"{ours} {said}" for ours in ("info", "error", "debug") for said in ("debug", "notice", "error")]
+    expected = ["info notice", "info error", "error error", "debug debug", "debug notice", "debug error"]
+    assert [text for text in shown if f'module one: {{"{text}":1}}' in caplog.text] == expected
+    wanted = {None: [], "error": ["error"], "warning": ["error"], "debug": ["debug", "notice", "error"]}[
+        level
+    ]
+    assert client.logged == [
+        (said, {f"{ours} {said}": 1}) for ours in ("info", "error", "debug") for said in wanted
+    ]
+
+
+@pytest.mark.parametrize("secret", ["hunter2", 'qu"ote\n', "\u00e9l\u00e8ve"])
+async def test_secrets_are_in_no_log(
+    pool: WorkerPool, tmp_path: Path, caplog: pytest.LogCaptureFixture, secret: str
+) -> None:
+    body = """
+import os
+def execute(tool_name, arguments, context):
+    for name in ("TOKEN", "GIVEN", "SHORT"):
+        context["log"]("error", os.environ[name])
+        context["log"]("error", {name: [os.environ[name]]})
+    raise ValueError(dict(os.environ))
+"""
+    tool, client = (
+        tool_of(tmp_path, body, pass_env=("TOKEN",), env={"GIVEN": secret[::-1], "SHORT": "1"}),
+        Client(),
+    )
+    with pytest.raises(AssertionError):
+        await run(pool, tool, context(tmp_path, agent={"TOKEN": secret}, client=client))
+    log = (tmp_path / "logs" / "one.log").read_text()
+    for text in (caplog.text, log, json.dumps(client.logged)):
+        for written in (secret, secret[::-1]):
+            assert written not in text
+            assert json.dumps(written)[1:-1] not in text
+    assert [data for _, data in client.logged] == [
+        *("***", {"TOKEN": ["***"]}),
+        *("***", {"GIVEN": ["***"]}),
+        *("1", {"SHORT": ["1"]}),
+    ]

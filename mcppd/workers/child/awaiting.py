@@ -27,6 +27,8 @@ def settled(value: Any, call: Call | None = None) -> Any:
         if call is not None:
             call.on_cancel(None)
         _close(loop)
+        if call is not None:
+            call.loop = None
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:
@@ -36,6 +38,7 @@ async def _awaited(value: Awaitable[Any]) -> Any:
 def _listen(call: Call, loop: Any, task: Any) -> None:
     """Cancel the task when the cancellation arrives, whoever reads it from the wire."""
     wire = call.fileno()
+    call.loop = loop
 
     def cancel() -> None:
         loop.remove_reader(wire)  # at the end of the wire it is readable for ever

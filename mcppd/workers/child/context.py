@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
-import threading
-import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
-from .values import UnsendableError, clean, plain, type_name
-from .wire import MAX_FRAME, FrameTooLongError, Wire
-
-PROGRESS_INTERVAL: Final = 0.05
-"""Seconds between two reports of progress in the long run: as fast as an eye can follow, no flood for an agent."""
-PROGRESS_BURST: Final = 20
-"""Reports that may come at once, so that a few quick steps are all seen when they happen."""
-
-_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-_OTHER_LEVELS: Final = {"warn": "warning", "fatal": "critical"}
+from .asking import Questions
+from .speaking import Speech
+from .updates import Updates
+from .wire import Wire
 
 
 class Call:
-    """What one call may say while it runs; after its result it is silent."""
+    """What one call may say and hear while it runs; after its result it is silent."""
 
-    def __init__(self, wire: Wire, number: int, *, wants_progress: bool) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        updates: Updates,
+        number: int,
+        *,
+        wants_progress: bool = False,
+        log_level: str | None = None,
+    ) -> None:
         self.number = number
+        self.loop: Any = None  # the event loop that runs the call, for an `async` tool
         self._wire = wire
-        self._wants_progress = wants_progress
-        self._lock = threading.RLock()  # a signal handler of a tool's may report while its tool does
+        self._updates = updates
+        self._speech = Speech(wire, number, wants_progress=wants_progress, log_level=log_level)
+        self._questions = Questions(wire, number, self)
         self._open = True
-        self._cancelled = False
+        self._given_up = False
         self._on_cancel: Callable[[], object] | None = None
-        self._unsent: dict[str, Any] | None = None  # the latest progress, if it came too soon
-        self._next = -math.inf  # when a report may be sent if all come at the interval
 
     @property
-    def was_cancelled(self) -> bool:
-        """Whether a cancellation has been read."""
-        return self._cancelled
+    def was_given_up(self) -> bool:
+        """Whether nobody waits for its result any more: it was cancelled, or ends at a question."""
+        return self._given_up
 
     def fileno(self) -> int:
         """The wire's descriptor, for an event loop to watch."""
@@ -50,91 +48,67 @@ class Call:
             "report_progress": self.report_progress,
             "log": self.log,
             "cancelled": self.cancelled,
-            "resource_updated": self.resource_updated,
+            "resource_updated": self._updates.tell,
+            "elicit": self._questions.elicit,
+            "sample": self._questions.sample,
+            "roots": self._questions.roots,
+            "ask_all": self._questions.ask_all,
         }
 
     def report_progress(self, progress: Any, total: Any = None, message: Any = None) -> None:
         """Tell whoever waits how far the call is; the number has to grow from one report to the next."""
-        done, whole = _number(progress, "progress"), None if total is None else _number(total, "total")
-        if done is None or not self._wants_progress:
-            return
-        with self._lock:
-            text = None if message is None else clean(str(message))
-            self._unsent = {
-                "op": "progress",
-                "id": self.number,
-                "progress": done,
-                "total": whole,
-                "message": text,
-            }
-            now = time.monotonic()
-            if self._next <= now + PROGRESS_BURST * PROGRESS_INTERVAL:
-                self._next = max(self._next, now) + PROGRESS_INTERVAL
-                self._send_progress()
+        with self._wire.speaking:
+            if self._open:
+                self._speech.report(progress, total, message)
 
     def log(self, level: Any, data: Any) -> None:
-        """Send a log message to the client, if it wants any; the levels are those of syslog."""
-        try:
-            value = plain(data)
-        except UnsendableError as error:
-            value = f"(a {type_name(data)} that can't be logged: {error.at('data')})"
-        name = str(level).lower()
-        name = _OTHER_LEVELS.get(name, name)
-        frame = {"op": "log", "id": self.number, "level": name if name in _LEVELS else "info", "data": value}
-        with self._lock:
+        """Send a log message to whoever wants it; the levels are those of syslog."""
+        severity = self._speech.wants(level)
+        if severity is None:
+            return
+        with self._wire.speaking:
             if self._open:
-                self._send_bounded(frame)
+                self._speech.log(severity, data)
 
     def cancelled(self) -> bool:
         """Whether the caller doesn't want the result any more."""
         self.poll()
-        return self._cancelled
-
-    def resource_updated(self, uri: Any) -> None:
-        """Tell who subscribed to a resource that it changed."""
-        self._wire.send({"op": "updated", "uri": clean(str(uri))})
+        return self._given_up
 
     def on_cancel(self, action: Callable[[], object] | None) -> None:
         """What to do once when a cancellation arrives, or at once if it has."""
         self._on_cancel = action
-        if action is not None and self._cancelled:
+        if action is not None and self._given_up:
             action()
 
     def poll(self) -> None:
-        """Take in a cancellation that has arrived; the end of the wire is one too."""
-        with self._lock:
-            if not self._open or self._cancelled:
+        """Take in what has arrived for this call; the end of the wire is a cancellation too."""
+        with self._wire.speaking:
+            if not self._open or self._given_up:
                 return  # what comes after the result is the main loop's, whatever thread asks
             self._wire.poll()
-            self._cancelled = self._wire.take_cancel(self.number) or self._wire.ended
-        if self._cancelled and self._on_cancel is not None:
+            is_over = self._take_in()
+        if is_over and self._on_cancel is not None:
             self._on_cancel()
 
     def finish(self, head: Mapping[str, Any], blob: bytes) -> None:
-        """Send the result; the latest progress goes before it, and nothing after it."""
-        with self._lock:
-            self._send_progress()
+        """Send the result; what was held back goes before it, and nothing after it."""
+        with self._wire.speaking:
+            self._updates.flush()
+            self._speech.finish()
+            self._questions.finish()
             self._open = False
             self._wire.answer({"op": "result", "id": self.number, **head}, blob)
 
-    def _send_progress(self) -> None:
-        unsent, self._unsent = self._unsent, None
-        if self._open and unsent is not None:
-            self._send_bounded(unsent)
-
-    def _send_bounded(self, frame: Mapping[str, Any]) -> None:
-        try:
-            self._wire.send(frame)
-        except FrameTooLongError:
-            raise ValueError(f"{frame['op']}: more than the limit of {MAX_FRAME} bytes") from None
-
-
-def _number(value: Any, name: str) -> int | float | None:
-    """A number that JSON has; None for infinity and what is no number. Raises TypeError."""
-    with contextlib.suppress(UnsendableError):
-        value = plain(value)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name} must be a number, not {type_name(value)}")
-    return value
+    def _take_in(self) -> bool:
+        """Take what is for this call off the wire; whether it is given up by that."""
+        is_over = self._wire.ended
+        for head in self._wire.take(self.number):
+            if head["op"] == "cancel":
+                is_over = True
+            else:
+                self._questions.settle(head)
+        if is_over:
+            self._given_up = True
+            self._questions.stop()
+        return is_over

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Final
@@ -83,10 +83,11 @@ def headline(error: BaseException) -> str:
     return clean(f"{type_name(error)}: {text}" if text else type_name(error))
 
 
-def log_exception(error: BaseException) -> None:
-    """Write the whole traceback, from the author's code on, to the module's log."""
+def log_exception(error: BaseException, hide: Callable[[str], str] = str) -> None:
+    """Write the whole traceback, from the author's code on, to the module's log; `hide` takes secrets out of it."""
     try:
-        traceback.print_exception(type(error), error, _below_ours(error.__traceback__))
+        lines = traceback.format_exception(type(error), error, _below_ours(error.__traceback__))
+        sys.stderr.write(hide("".join(lines)))
         sys.stderr.flush()
     except Exception:  # noqa: BLE001 - an author's exception that can't be shown, or no stderr any more
         return

@@ -6,31 +6,40 @@ import contextlib
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
 
 from .awaiting import settled
 from .context import Call
 from .failures import Fault, fault_of, headline, log_exception
+from .hiding import Secrets
 from .importing import Place
-from .preparing import NO_EXECUTE, compile_all
+from .preparing import compile_all, missing
 from .snapshot import Snapshot
 from .values import clean
 
-Way = Literal["by position", "by keyword", "not at all"]
-"""How a function takes the context."""
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a function wants to be called."""
+
+    leading: int  # of the arguments that it is given, how many it takes
+    context: Literal["after them", "by its name", "not at all"]
 
 
 class ToolModule:
     """One generation of one module."""
 
-    def __init__(self, place: Place, snapshot: Snapshot) -> None:
+    def __init__(self, place: Place, snapshot: Snapshot, needs: Sequence[str], secrets: Secrets) -> None:
         self.snapshot = snapshot
         self.warning: str | None = None  # what initialize() said
         self._place = place
+        self._needs = needs  # the functions that it must have
+        self._secrets = secrets
         self._module: ModuleType | None = None
-        self._takes_context: Way = "not at all"
+        self._ways: dict[str, Way] = {}  # by the name of a function
 
     @property
     def is_loaded(self) -> bool:
@@ -39,7 +48,7 @@ class ToolModule:
 
     def compile(self) -> Fault | None:
         """Compile it without running any of it."""
-        return compile_all(self.snapshot, self._place)
+        return compile_all(self.snapshot, self._place, self._needs)
 
     def load(self) -> Fault | None:
         """Import and initialize it, if that hasn't been done; what is wrong with it, if it can't be used."""
@@ -48,27 +57,37 @@ class ToolModule:
         try:
             module = importlib.import_module(self._place.name)
         except BaseException as error:  # noqa: BLE001 - whatever an author's module raises, SystemExit too
-            log_exception(error)
+            log_exception(error, self._secrets.hide)
             return fault_of(error, self.snapshot)
-        execute = getattr(module, "execute", None)
-        if not callable(execute):
-            return Fault(NO_EXECUTE, self._place.entry)
-        self._takes_context = _way(execute, position=2)
+        for name in self._needs:
+            if not callable(getattr(module, name, None)):
+                return Fault(missing(name), self._place.entry)
         self._module = module
         self.warning = self._initialize(module)
         return None
 
-    def execute(self, tool: str, arguments: Mapping[str, Any], context: Mapping[str, Any], call: Call) -> Any:
-        """Call the module's `execute`; whatever it raises comes through."""
-        assert self._module is not None
-        return settled(_call(self._module.execute, self._takes_context, (tool, arguments), context), call)
+    def has(self, function: str) -> bool:
+        """Whether the module, which has been loaded, has a function."""
+        return callable(getattr(self._module, function, None))
 
-    def get_info(self, context: Mapping[str, Any], call: Call) -> Any:
-        """Call the module's `get_info`; None if it has none."""
-        function = getattr(self._module, "get_info", None)
-        if not callable(function):
-            return None
-        return settled(_call(function, _way(function, position=0), (), context), call)
+    def call(self, function: str, given: Sequence[Any], context: Mapping[str, Any], call: Call) -> Any:
+        """Call a function that the module has, with as many arguments as it takes, and the context after them.
+
+        Whatever it raises comes through.
+        """
+        called = getattr(self._module, function)
+        way = self._ways.get(function)
+        if way is None:
+            way = self._ways[function] = _way(called, len(given))
+        leading = given[: way.leading]
+        match way.context:
+            case "after them":
+                said = called(*leading, context)
+            case "by its name":
+                said = called(*leading, context=context)
+            case "not at all":
+                said = called(*leading)
+        return settled(said, call)
 
     def _initialize(self, module: ModuleType) -> str | None:
         """Run `initialize`; a warning if it failed."""
@@ -78,7 +97,7 @@ class ToolModule:
         try:
             said = settled(function())
         except BaseException as error:  # noqa: BLE001 - the tools still work
-            log_exception(error)
+            log_exception(error, self._secrets.hide)
             return f"initialize() raised {headline(error)}"
         if not isinstance(said, Mapping) or said.get("success", True) is True:
             return None
@@ -86,33 +105,27 @@ class ToolModule:
             f"initialize() failed: {said.get('message') or said.get('error') or 'it did not say why'}"
         )
         with contextlib.suppress(Exception):  # whatever an author has put there
-            print(warning, file=sys.stderr)  # noqa: T201 - the module's log
+            print(self._secrets.hide(warning), file=sys.stderr)  # noqa: T201 - the module's log
         return warning
 
 
-def _way(function: Callable[..., Any], *, position: int) -> Way:
-    """How a function takes the context: as the argument at a position, by its name, or not."""
+def _way(function: Callable[..., Any], given: int) -> Way:
+    """How a function that is given so many arguments, and a context, wants to be called."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except Exception:  # noqa: BLE001 - written in C, and silent about itself; the contract has the context
-        return "by position"
-    kinds = [parameter.kind for parameter in parameters]
-    positional = kinds.count(inspect.Parameter.POSITIONAL_ONLY) + kinds.count(
-        inspect.Parameter.POSITIONAL_OR_KEYWORD
-    )
-    if positional > position or inspect.Parameter.VAR_POSITIONAL in kinds:
-        return "by position"
-    named = any(each.kind is inspect.Parameter.KEYWORD_ONLY and each.name == "context" for each in parameters)
-    return "by keyword" if named or inspect.Parameter.VAR_KEYWORD in kinds else "not at all"
-
-
-def _call(
-    function: Callable[..., Any], way: Way, arguments: tuple[Any, ...], context: Mapping[str, Any]
-) -> Any:
-    match way:
-        case "by position":
-            return function(*arguments, context)
-        case "by keyword":
-            return function(*arguments, context=context)
-        case "not at all":
-            return function(*arguments)
+        return Way(given, "after them")
+    kinds = {parameter.kind for parameter in parameters}
+    positional = [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    if "context" in positional[:given]:
+        return Way(positional.index("context"), "after them")
+    if len(positional) > given or inspect.Parameter.VAR_POSITIONAL in kinds:
+        return Way(given, "after them")
+    named = any(each.kind is each.KEYWORD_ONLY and each.name == "context" for each in parameters)
+    if named or inspect.Parameter.VAR_KEYWORD in kinds:
+        return Way(len(positional), "by its name")
+    return Way(len(positional), "not at all")

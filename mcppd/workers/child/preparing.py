@@ -5,27 +5,40 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from .failures import Fault, syntax_fault
 from .importing import Place
 from .snapshot import Snapshot
 
-NO_EXECUTE = (
-    "the module has no function `execute(tool_name, arguments, context)`, so none of its tools can run"
-)
+FUNCTIONS: Final[Mapping[str, str]] = {
+    "execute": "`execute(tool_name, arguments, context)`, so none of its tools can run",
+    "get_prompt": "`get_prompt(name, arguments, context)`, so none of its prompts can be got",
+    "read_resource": "`read_resource(uri, variables, context)`, so its resources can't be read",
+}
+"""The functions that a module may have to have, and what can't be done without them; it may lack any other."""
 
 
-def compile_all(snapshot: Snapshot, place: Place) -> Fault | None:
-    """Compile the entry file, every file of the snapshot that it imports by name, and what those import."""
+def missing(name: str) -> str:
+    """What is wrong with a module that lacks a function."""
+    return f"the module has no function {FUNCTIONS[name]}"
+
+
+def compile_all(snapshot: Snapshot, place: Place, needs: Sequence[str]) -> Fault | None:
+    """Compile the entry file, every file of the snapshot that it imports by name, and what those import.
+
+    `needs` are the functions that the module must have.
+    """
     waiting, seen = [place.entry], {place.entry}
     while waiting:
         path = waiting.pop()
         parsed = _compile(snapshot, path)
         if isinstance(parsed, Fault):
             return parsed
-        if path == place.entry and not _may_have_execute(parsed):
-            return Fault(NO_EXECUTE, path)
+        lacking = [name for name in needs if path == place.entry and not may_have(parsed, name)]
+        if lacking:
+            return Fault(missing(lacking[0]), path)
         for found in _imported(parsed, path, snapshot, [place.directory, *place.search]):
             if found not in seen:
                 seen.add(found)
@@ -42,21 +55,23 @@ def _compile(snapshot: Snapshot, path: str) -> ast.Module | Fault:
         return Fault(f"it can't be read: {error.strerror}", path)
 
 
-def _may_have_execute(tree: ast.Module) -> bool:
-    """Whether the module could have a global `execute`; only running it says whether it does."""
-    return any(_may_make_execute(node) for node in ast.walk(tree))
+def may_have(tree: ast.Module, function: str) -> bool:
+    """Whether a module could have a global function; only running it says whether it does."""
+    return any(_may_make(node, function) for node in ast.walk(tree))
 
 
-def _may_make_execute(node: ast.AST) -> bool:
+def _may_make(node: ast.AST, function: str) -> bool:
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return name in ("execute", "__getattr__")
+            return name in (function, "__getattr__")
         case ast.alias(name=name, asname=asname):
-            return (asname or name) in ("execute", "*")
-        case ast.Name(id="execute", ctx=ast.Store()) | ast.Constant(value="execute"):
-            return True
+            return (asname or name) in (function, "*")
+        case ast.Name(id=name, ctx=ast.Store()):
+            return name == function
+        case ast.Constant(value=value):
+            return value == function
         case ast.Global(names=names):
-            return "execute" in names
+            return function in names
     return False
 
 

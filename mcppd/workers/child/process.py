@@ -9,15 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from .asking import StoppedError
+from .contents import contents_outcome, listing_outcome
 from .context import Call
 from .failures import Fault, fault_of, log_exception, text_of
+from .hiding import Secrets
 from .importing import Place, install
 from .module import ToolModule
 from .orphans import Orphans
+from .preparing import FUNCTIONS, missing
+from .prompts import completion_outcome, prompt_outcome
 from .results import Outcome, failed, info_outcome, outcome_of
 from .signals import hold_signals, release_signals
 from .snapshot import Snapshot
 from .surroundings import DirectoryError, Raised, Surroundings, become_plain, flush
+from .updates import Updates
 from .wire import MAX_FRAME, Frame, Wire
 
 
@@ -26,23 +32,26 @@ class Request:
     """One call as the daemon sends it."""
 
     id: int
-    kind: str  # execute | get_info
-    tool: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    kind: str  # the function that is called: execute, get_info, get_prompt, …
+    given: Sequence[Any] = ()  # its arguments, but for the context
     context: Mapping[str, Any] = field(default_factory=dict)
     env: Mapping[str, str] | None = None  # None: as for the call before
     cwd: str | None = None
     structured: bool = False
     progress: bool = False
+    log: str | None = None  # the least severe level of log messages that anybody wants
+    mime_type: str | None = None  # what the manifest says of the resource that is read
 
 
 class Worker:
     """One generation of one module, from its first byte to the end of the wire."""
 
-    def __init__(self, wire: Wire, surroundings: Surroundings, module: ToolModule) -> None:
+    def __init__(self, wire: Wire, surroundings: Surroundings, module: ToolModule, secrets: Secrets) -> None:
         self._wire = wire
         self._surroundings = surroundings
         self._module = module
+        self._secrets = secrets
+        self._updates = Updates(wire)
         self._orphans = Orphans()
 
     def serve(self) -> None:
@@ -59,9 +68,9 @@ class Worker:
                 self._call(Request(**{name: value for name, value in head.items() if name in known}))
             case {"op": "unreadable", "id": int(number), "why": why}:
                 outcome = failed(f"Error: the call can't be read by its worker: {why}")
-                Call(self._wire, number, wants_progress=False).finish(outcome.head(), outcome.blob)
+                Call(self._wire, self._updates, number).finish(outcome.head(), outcome.blob)
             case _:
-                pass  # a cancellation whose call has its result already
+                pass  # a cancellation or a reply whose call has its result already
 
     def _prepare(self, *, run: bool) -> None:
         fault = self._module.compile()
@@ -74,7 +83,9 @@ class Worker:
         self._tidy()
 
     def _call(self, request: Request) -> None:
-        call = Call(self._wire, request.id, wants_progress=request.progress)
+        call = Call(
+            self._wire, self._updates, request.id, wants_progress=request.progress, log_level=request.log
+        )
         came = self._surroundings.run(lambda: self._run(request, call), request.env, request.cwd)
         outcome, fault = (self._failure(came.error, call), None) if isinstance(came, Raised) else came
         self._end_run()
@@ -86,9 +97,9 @@ class Worker:
         """The border: whatever a call raised costs its caller an error, and nothing else."""
         if isinstance(error, DirectoryError):
             return failed(f"Error: {error}. Name another workspace, or make the directory.")
-        log_exception(error)
-        if call.was_cancelled and type(error).__name__ == "CancelledError":
-            return failed("Error: the call was cancelled")
+        if call.was_given_up and _is_unwinding(error):
+            return failed("Error: the call was given up")
+        log_exception(error, self._secrets.hide)
         return failed(text_of(error, self._module.snapshot))
 
     def _run(self, request: Request, call: Call) -> tuple[Outcome, Fault | None]:
@@ -99,11 +110,10 @@ class Worker:
         if is_first and self._module.warning:
             call.log("warning", self._module.warning)
         context = call.context(request.context)
-        if request.kind == "get_info":
-            said = self._module.get_info(context, call)
-            return Outcome(b"[]") if said is None else info_outcome(said), None
-        said = self._module.execute(request.tool, request.arguments, context, call)
-        return outcome_of(said, structured=request.structured), None
+        if not self._module.has(request.kind):
+            return _without(request.kind), None
+        said = self._module.call(request.kind, request.given, context, call)
+        return _outcome(request, said), None
 
     def _end_run(self) -> None:
         """After an author's code ran: what it printed goes to the log, what it imported to the daemon."""
@@ -120,6 +130,37 @@ class Worker:
         self._orphans.reap(time.monotonic())
 
 
+def _outcome(request: Request, said: object) -> Outcome:
+    """What a function returned, as the daemon wants it."""
+    match request.kind:
+        case "execute":
+            return outcome_of(said, structured=request.structured)
+        case "get_prompt":
+            return prompt_outcome(said)
+        case "read_resource":
+            return contents_outcome(said, request.given[0], request.mime_type)
+        case "complete":
+            return completion_outcome(said)
+        case "list_resources":
+            return listing_outcome(said)
+    return Outcome(b"[]") if said is None else info_outcome(said)
+
+
+def _without(function: str) -> Outcome:
+    """The outcome of a call whose function the module doesn't have."""
+    if function in FUNCTIONS:
+        return failed(f"Error: {missing(function)}")
+    return Outcome(b'{"values":[]}' if function == "complete" else b"[]")
+
+
+def _is_unwinding(error: BaseException) -> bool:
+    """Whether an exception is what ended a call that was given up, alone or in groups."""
+    parts = getattr(error, "exceptions", None)  # an exception group has them
+    if parts:
+        return all(map(_is_unwinding, parts))
+    return isinstance(error, StoppedError) or type(error).__name__ == "CancelledError"
+
+
 def main(descriptor: int) -> NoReturn:
     """Be a worker until the wire ends, then end the process; never returns."""
     status = 1
@@ -130,20 +171,21 @@ def main(descriptor: int) -> NoReturn:
         surroundings = Surroundings()
         frame = wire.receive()
         if frame is not None:
-            Worker(wire, surroundings, _load(frame)).serve()
+            secrets = Secrets(frame.head["secrets"], surroundings.variables)
+            Worker(wire, surroundings, _load(frame, secrets), secrets).serve()
         status = 0
     except BaseException as error:  # noqa: BLE001 - whatever it is, the process ends here and not in the spawner's code
         log_exception(error)
     _leave(status)
 
 
-def _load(frame: Frame) -> ToolModule:
+def _load(frame: Frame, secrets: Secrets) -> ToolModule:
     """Take in the generation."""
     head = frame.head
     place = Place(head["import_name"], head["entry"], head["directory"], head["search"])
     snapshot = Snapshot(place.directory, dict(_cut(head["files"], frame.blob)))
     install(snapshot, place)
-    return ToolModule(place, snapshot)
+    return ToolModule(place, snapshot, head["needs"], secrets)
 
 
 def _cut(files: Sequence[tuple[str, int]], blob: bytes) -> Iterator[tuple[str, bytes]]:

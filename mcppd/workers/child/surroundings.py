@@ -46,6 +46,10 @@ class Surroundings:
         os.umask(self._umask)
         self._handlers = [(number, get_handler(number)) for number in _SIGNALS]
 
+    def variables(self) -> Mapping[bytes, bytes]:
+        """The environment of the run, as it was given; before the first, the process's own."""
+        return self._variables
+
     def run(
         self, action: Callable[[], Result], env: Mapping[str, str] | None = None, directory: str | None = None
     ) -> Result | Raised:

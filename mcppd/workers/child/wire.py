@@ -50,6 +50,9 @@ class Wire:
         self._descriptor = _hide(descriptor)
         self._incoming = bytearray()
         self._lock = threading.Lock()  # a tool's own threads may report progress
+        self.speaking = (
+            threading.RLock()
+        )  # of what a call says; a signal handler may speak while its tool does
         self._coming = _polled(self._descriptor)  # two, since none can be used by two threads at once
         self._there = _polled(self._descriptor)
         self.waiting: deque[Frame] = deque()
@@ -87,13 +90,18 @@ class Wire:
         with held_signals():
             self._take_in()
 
-    def take_cancel(self, number: int) -> bool:
-        """Whether a cancellation of this call waits; it is taken out."""
-        for frame in tuple(self.waiting):
-            if frame.head.get("op") == "cancel" and frame.head.get("id") == number:
-                self.waiting.remove(frame)
-                return True
-        return False
+    def take(self, number: int) -> list[Mapping[str, Any]]:
+        """What waits for the call that runs, cancellations and replies, taken out."""
+        if not self.waiting:
+            return []
+        taken = [
+            frame
+            for frame in tuple(self.waiting)
+            if frame.head.get("op") in ("cancel", "reply") and frame.head.get("id") == number
+        ]
+        for frame in taken:
+            self.waiting.remove(frame)
+        return [frame.head for frame in taken]
 
     def _wait(self) -> None:
         """Wait until there is something to read, or a signal interrupts it."""
@@ -148,6 +156,10 @@ class Wire:
     def _abandon(self) -> None:
         """In a forked copy of this process: the wire is not its own, it must never speak."""
         self.ended = self.is_copy = True
+        self._lock, self.speaking = (
+            threading.Lock(),
+            threading.RLock(),
+        )  # threads that are not here may hold them
         with contextlib.suppress(OSError):
             os.close(self._descriptor)
 

@@ -1,0 +1,85 @@
+"""Making workers: spawned with the environment of their module, and made ready for its calls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from mcppd.core import names
+from mcppd.core.calls import AgentEnvironment, without
+from mcppd.core.errors import ToolError
+from mcppd.core.faults import Fault
+from mcppd.core.modules import Module
+from mcppd.workers.asking import Spawn
+from mcppd.workers.crew import ImportFailedError
+from mcppd.workers.outcomes import last_words
+from mcppd.workers.spawning import Spawner, SpawnerLostError, SpawnError
+from mcppd.workers.worker import Watch, Worker, WorkerEndedError
+
+logger = logging.getLogger("mcppd.workers")
+
+IMPORT_LIMIT: Final = 30.0
+"""Seconds that a module may take to be imported; heavy libraries need some, a hang needs an end."""
+SPAWN_TRIES: Final = 3
+"""A spawner that dies takes the workers that were being made with it; whoever asked asks again."""
+
+
+class Hiring:
+    """Makes workers."""
+
+    def __init__(
+        self, spawner: Spawner, logs: str, environment: Mapping[str, str], watch: Watch, spawn: Spawn
+    ) -> None:
+        self._spawner = spawner
+        self._logs = logs
+        self._environment = AgentEnvironment(environment, {})  # no agent's: the worker serves many
+        self._watch = watch
+        self._spawn = spawn
+
+    async def hire(self, module: Module) -> Worker:
+        """A worker that has imported a module. Raises ToolError."""
+        worker = await self.spawned(module)
+        fault = await self.prepared(worker, module, run=True)
+        if fault is not None:
+            self._spawn(worker.retire())
+            raise ImportFailedError(f"module {module.name!r} can't be loaded: {fault}", fault)
+        return worker
+
+    async def spawned(self, module: Module) -> Worker:
+        """A worker that holds the generation of a module. Raises ToolError."""
+        assert module.generation is not None
+        environment = self._environment.for_module(module.settings)
+        log = str(Path(self._logs) / f"{names.wire_name(module.generation.module)}.log")
+        for _ in range(SPAWN_TRIES):
+            worker = Worker(module, self._spawner, self._watch)
+            try:
+                await worker.start(log, environment)
+            except SpawnerLostError:
+                continue
+            except SpawnError as error:
+                raise ToolError(f"no worker for module {module.name!r}: {error}") from None
+            return worker
+        raise ToolError(f"no worker for module {module.name!r}: the spawner ends again and again")
+
+    async def prepared(self, worker: Worker, module: Module, *, run: bool) -> Fault | None:
+        """Compile a worker's generation, and with `run` import it: what is wrong with it."""
+        entry = worker.generation.entry
+        try:
+            async with asyncio.timeout(IMPORT_LIMIT):
+                fault, warning = await worker.prepare(run=run)
+        except TimeoutError:
+            self._spawn(worker.end())
+            return Fault(f"the import took longer than {IMPORT_LIMIT:g} s and was ended", entry)
+        except WorkerEndedError as error:
+            return Fault(f"the process {error.death} during the import{last_words(error)}", entry)
+        except asyncio.CancelledError:
+            self._spawn(worker.end())
+            raise
+        if warning:
+            worker.generation.warning = warning
+            shown = without(self._environment.secrets(module.settings), warning)
+            logger.warning("module %s: initialize(): %s", module.name, shown)
+        return fault
