@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import base64
 import logging
 import os
 import platform
@@ -18,23 +18,30 @@ from typing import Any, Final, Protocol
 from mcppd_shim import places
 
 import mcppd
-from mcppd import logs
+from mcppd import dumping, logs
+from mcppd.agents import server_block, shim_command
 from mcppd.core.calls import base_environment
 from mcppd.core.catalog import Catalog
 from mcppd.core.effects import ServerInfo
 from mcppd.core.errors import McppdError
-from mcppd.core.events import Event, Stopping
+from mcppd.core.events import Event, Reloaded, Stopping
+from mcppd.core.instructions import instructions
+from mcppd.core.request_state import KEY_SIZE
 from mcppd.reloading.loader import Loader
 from mcppd.reloading.manifests import KeptManifests
+from mcppd.reloading.readings import Readings
 from mcppd.reloading.reloader import Reloader
 from mcppd.reloading.verdicts import Verdicts
 from mcppd.serving.answers import Answers
 from mcppd.serving.control import accept_control
-from mcppd.serving.server import AgentServer
+from mcppd.serving.server import AgentServer, Identity
+from mcppd.signing import signing_key
 from mcppd.starting import Claim, Places
-from mcppd.status import module_list, status_of
+from mcppd.status import listing, status_of
+from mcppd.supervision import Supervision
 from mcppd.tasks import Tasks
 from mcppd.transport import unix
+from mcppd.transport.listener import Listener
 from mcppd.workers.pool import WorkerPool
 from mcppd.workers.spawning import Spawner
 
@@ -45,10 +52,16 @@ DRAIN_LIMIT: Final = 10.0
 LAST_WORDS_LIMIT: Final = 1.0
 """Seconds to answer those that did not: their workers are gone by then, so only the writing is left."""
 
-INSTRUCTIONS: Final = (
-    "Tools of this person, served by mcppd; they can change while you work, and edits are live at once. "
-    "`help` shows what is there now, what is broken and where, and what the last reload changed."
+_DRAWING: Final = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#245"/>'
+    '<path d="M3 12V4l5 5 5-5v8" fill="none" stroke="#fff" stroke-width="2"/></svg>'
 )
+ICON: Final[Mapping[str, Any]] = {
+    "src": f"data:image/svg+xml;base64,{base64.b64encode(_DRAWING.encode()).decode()}",
+    "mimeType": "image/svg+xml",
+    "sizes": ["any"],
+}
+"""What clients show beside our name; within the message, since nothing of ours is fetched from anywhere."""
 
 
 class View(Protocol):
@@ -64,24 +77,38 @@ class View(Protocol):
         """Show it, and what `status` says, until cancelled; where it ends by itself, the daemon stops."""
 
 
-def run(claimed: Claim, *, background: bool = False, view: View | None = None) -> int:
+def run(
+    claimed: Claim,
+    *,
+    background: bool = False,
+    view: View | None = None,
+    supervision: Supervision | None = None,
+) -> int:
     """Serve until told to stop; the exit status. Errors are told in one line on stderr."""
     found = claimed.places
+    supervision = supervision or Supervision({})
     to_file = background or view is not None
-    logs.set_up(places.daemon_log(os.environ) if to_file else None, os.environ.get("MCPP_LOG_LEVEL"))
+    logs.set_up(
+        places.daemon_log(os.environ) if to_file else None,
+        os.environ.get("MCPP_LOG_LEVEL"),
+        is_journal=supervision.is_journal,
+    )
+    dumping.on_crash()
     if view is not None:
         view.attach(logger)
     _raise_descriptor_limit()
-    daemon = Daemon(found, dict(os.environ), view)
+    daemon = Daemon(found, dict(os.environ), supervision, view)
     status = 0
     try:
         daemon.loader.check_registry()  # before anybody can connect, whose requests would be lost
-        if not to_file:
-            text = agent_configuration(claimed)
+        if not to_file and supervision.by is None:
+            registry = None if found.is_default else found.registry
+            text = server_block(shim_command(registry, claimed.named_socket))
             _tell(f"To use it from an agent, put this into its MCP configuration:\n{text}")
         _run_loop(daemon.serve())
     except* (OSError, McppdError) as group:
         logger.error("mcppd ends: %s", group.exceptions[0])  # noqa: TRY400 - one line, for a person
+        supervision.hold_back()
         status = 1
     else:
         logger.info("mcppd has stopped")
@@ -91,31 +118,40 @@ def run(claimed: Claim, *, background: bool = False, view: View | None = None) -
 class Daemon:
     """Everything of one daemon, joined."""
 
-    def __init__(self, found: Places, environment: dict[str, str], view: View | None = None) -> None:
+    def __init__(
+        self, found: Places, environment: dict[str, str], supervision: Supervision, view: View | None = None
+    ) -> None:
         self.places = found
         self.registry = os.path.realpath(found.registry)
-        self.loader = Loader(found.registry, environment, found.preferred)
+        self._readings = Readings(str(Path(found.cache, "manifests")))
+        self.loader = Loader(found.registry, environment, found.preferred, self._readings)
         self.started = time.monotonic()
         self._environment = environment
+        self._supervision = supervision
         self._view = view
         self._stopping = asyncio.Event()
 
     async def serve(self) -> None:
         """Serve until told to stop. Raises FaultError if there is no readable registry, OSError for a socket."""
-        mcp, control = unix.bind(self.places.sockets.mcp), unix.bind(self.places.sockets.control)
+        paths = (self.places.sockets.mcp, self.places.sockets.control)
+        passed = self._supervision.sockets(paths)
+        self._listeners = mcp, control = [Listener(path, passed.get(path)) for path in paths]
         async with Tasks() as tasks:
             self._build(tasks)
-            loops: list[asyncio.Task[None]] = []
+            loops: list[asyncio.Task[None]] = [tasks.create_task(self._supervision.keep_alive())]
             if self._view is not None:
                 loops.append(tasks.create_task(self._show(self._view)))
             try:
                 servers = [
-                    await unix.serve(mcp, self.agents.accept),
-                    await unix.serve(control, lambda: accept_control(self._methods(), tasks.create_task)),
+                    await unix.serve(mcp.socket, self.agents.accept),
+                    await unix.serve(
+                        control.socket, lambda: accept_control(self._methods(), tasks.create_task)
+                    ),
                 ]
                 await self.reloader.start()
                 loops += [tasks.create_task(self.reloader.run()), tasks.create_task(self.reloader.follow())]
                 self._say_started()
+                tasks.create_task(asyncio.to_thread(self._readings.prune))
                 await self._stopping.wait()
                 for server in servers:
                     server.close()
@@ -129,6 +165,7 @@ class Daemon:
         """Begin to stop."""
         if not self._stopping.is_set():
             self._stopping.set()
+            self._supervision.stopping()
             self._tell(Stopping())
 
     def status(self) -> Mapping[str, Any]:
@@ -141,6 +178,7 @@ class Daemon:
             "registry_fault": str(fault) if fault else None,
             "socket": self.places.sockets.mcp,
             "control": self.places.sockets.control,
+            "supervisor": self._supervision.by,
             "uptime_seconds": round(time.monotonic() - self.started, 1),
         }
         report = self.reloader.publisher.last_report
@@ -158,19 +196,36 @@ class Daemon:
         found = self.places
         spawner = Spawner(base_environment(self._environment))
         self.pool = WorkerPool(spawner, str(Path(found.state, "modules")), self._environment, tasks)
-        verdicts = Verdicts(str(Path(found.cache, "schemas.json")), self.pool.checks.check_schemas)
+        verdicts = Verdicts(
+            str(Path(found.cache, "schemas.json")), self.pool.checks.check_schemas, self._readings
+        )
         kept = KeptManifests(str(Path(found.state, "manifests")))
         self.reloader = Reloader(self.loader, self.pool, verdicts, kept, tasks)
         self.pool.listener = self.reloader
-        info = ServerInfo("mcppd", mcppd.__version__, "mcppd", INSTRUCTIONS)
-        answers = Answers(self.reloader, self.pool, self._tell)
-        self.agents = AgentServer(info, answers, self.registry, self._environment, tasks, self._tell)
+        answers = Answers(self.reloader, self.pool, tasks, self._tell)
+        identity = Identity(self._info, self.registry, self._environment, self._key())
+        self.agents = AgentServer(identity, answers, tasks, self._tell)
         self.reloader.publisher.tell = self.agents.broadcast
+        self.reloader.files.tell = self.agents.resource_updated
         self.reloader.publisher.events = self._tell
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
         loop.add_signal_handler(signal.SIGHUP, lambda: tasks.create_task(self._reload_by_signal()))
+        loop.add_signal_handler(signal.SIGUSR1, lambda: dumping.dump(self.status()))
+
+    def _info(self) -> ServerInfo:
+        """Who we are now: what the registry and the modules say of themselves follows their reloads."""
+        text = instructions(self.reloader.catalog.modules, self.reloader.registry_text)
+        return ServerInfo("mcppd", mcppd.__version__, "mcppd", text, (ICON,))
+
+    def _key(self) -> bytes:
+        """What requests' states are signed with; a disk that refuses costs the questions that are open at a restart."""
+        try:
+            return signing_key(self.places.state)
+        except OSError as error:
+            logger.warning("the key of request states can't be kept: %s; one is made for this run", error)
+            return os.urandom(KEY_SIZE)
 
     def _close(self, loops: list[asyncio.Task[None]]) -> None:
         """Stop in order: no more reloads, goodbye to the agents, then the workers, then the sockets' files."""
@@ -179,22 +234,24 @@ class Daemon:
             loop.cancel()
         self.agents.close()
         self.pool.close()
-        for path in (self.places.sockets.mcp, self.places.sockets.control):
-            Path(path).unlink(missing_ok=True)
+        for listener in self._listeners:
+            listener.remove()
 
     def _say_started(self) -> None:
-        catalog: Catalog = self.reloader.catalog
-        listed = len(list(catalog.listed))
+        self._supervision.ready(self._served())
         logger.info(
-            "mcppd %s serves %d tools of %d modules at %s (registry %s, pid %d, %.0f ms)",
+            "mcppd %s serves %s at %s (registry %s, pid %d, %.0f ms)",
             mcppd.__version__,
-            listed,
-            len(catalog.modules),
+            self._served(),
             self.places.sockets.mcp,
             self.reloader.registry,
             os.getpid(),
             (time.monotonic() - self.started) * 1000,
         )
+
+    def _served(self) -> str:
+        catalog: Catalog = self.reloader.catalog
+        return f"{len(list(catalog.listed))} tools of {len(catalog.modules)} modules"
 
     def _tell(self, event: Event) -> None:
         """Have an event noted right after what is being done now: no answer waits for a line of a log."""
@@ -202,6 +259,8 @@ class Daemon:
 
     def _note(self, event: Event) -> None:
         logs.log_event(event)
+        if isinstance(event, Reloaded):
+            self._supervision.show(self._served())
         if self._view is not None:
             self._view.tell(event)
 
@@ -212,7 +271,7 @@ class Daemon:
             self.stop()
 
     async def _reload_by_signal(self) -> None:
-        await self.reloader.reload()
+        await self._reload({})
 
     # control requests
 
@@ -230,26 +289,15 @@ class Daemon:
 
     async def _list(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         await self.reloader.settled(None)
-        return {"tools": module_list(self.reloader.catalog)}
+        return listing(self.reloader.catalog)
 
     async def _reload(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        return (await self.reloader.reload()).as_json()
+        with self._supervision.reloading():
+            return (await self.reloader.reload()).as_json()
 
     async def _stop(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         asyncio.get_running_loop().call_soon(self.stop)  # after this answer has been written
         return {}
-
-
-def agent_configuration(claimed: Claim) -> str:
-    """What to paste into an agent's configuration: the shim started in the fastest way."""
-    shim = str(Path(places.__file__).with_name("__main__.py"))
-    arguments = ["-I", "-S", shim]
-    if not claimed.places.is_default:
-        arguments += ["--config", claimed.places.registry]
-    if claimed.named_socket is not None:
-        arguments += ["--socket", claimed.places.sockets.mcp]
-    server = {"command": sys.executable, "args": arguments}
-    return json.dumps({"mcpServers": {"mcppd": server}}, indent=2)
 
 
 def _tell(text: str) -> None:

@@ -54,9 +54,6 @@ def claim(config: str | None, socket: str | None, environ: Mapping[str, str]) ->
         found = find_places(config, socket, environ)
         places.check_directories(found.sockets, os.getuid(), make=True)
         return Claim(found, hold_lock(found.sockets.lock), socket)
-    except AlreadyRunningError as error:
-        text = f"{error}: `mcppd status` shows it, `mcppd stop` ends it"
-        raise AlreadyRunningError(text) from None
     except OSError as error:
         raise StartError(str(error)) from None
 

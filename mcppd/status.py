@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from mcppd.core.builtin import CALL_TOOL_DEFINITION, HELP_DEFINITION
-from mcppd.core.catalog import Catalog, Module, Tool
+from mcppd.core.catalog import Catalog, Module
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
+from mcppd.core.items import ITEM_KINDS
+from mcppd.core.kinds import KINDS, Kind
 
 CountWorkers = Callable[[Generation | None], int]
 """How many workers a generation has."""
@@ -16,44 +18,63 @@ CountWorkers = Callable[[Generation | None], int]
 
 def status_of(catalog: Catalog, count: CountWorkers) -> dict[str, Any]:
     """The modules with their states, the shadowed names and the warnings."""
-    tools: dict[int, list[Tool]] = {}
-    for tool in catalog.listed:
-        tools.setdefault(id(tool.module), []).append(tool)
+    keys: dict[int, dict[Kind, list[str]]] = {}
+    for kind in KINDS:
+        for each in catalog.of_kind(kind):
+            of_module = keys.setdefault(id(each.module), {})
+            of_module.setdefault(kind, []).append(each.key)
     return {
-        "modules": [_module(module, tools.get(id(module), []), count) for module in catalog.modules],
-        "shadowed": [
-            {"tool": tool.own_name, "module": tool.module.name, "listed_as": tool.name}
-            for tool in catalog.listed
-            if tool.is_shadowed
-        ],
+        "modules": [_module(module, keys.get(id(module), {}), count) for module in catalog.modules],
+        "shadowed": [*_shadowed(catalog)],
         "warnings": [str(warning) for warning in catalog.warnings],
     }
 
 
-def module_list(catalog: Catalog) -> list[dict[str, Any]]:
-    """Every listed tool, the built-in ones last."""
-    return [
-        {
+def listing(catalog: Catalog) -> dict[str, Any]:
+    """Everything that is listed, by kind; the built-in tools last."""
+    items = {
+        str(kind): [{**each.advertised, "module": each.module.name} for each in catalog.of_kind(kind)]
+        for kind in ITEM_KINDS
+    }
+    return {"tools": [*_tools(catalog)], **items}
+
+
+def _tools(catalog: Catalog) -> Iterator[dict[str, Any]]:
+    for tool in catalog.listed:
+        yield {
             "name": tool.name,
             "full_name": tool.full_name,
             "module": tool.module.name,
             "description": tool.offer.definition.get("description") or "",
             "inputSchema": tool.offer.shown.get("inputSchema"),
         }
-        for tool in catalog.listed
-    ] + [
-        {
+    for each in (HELP_DEFINITION, CALL_TOOL_DEFINITION):
+        yield {
             "name": each["name"],
             "full_name": each["name"],
             "module": "mcppd",
             "description": each["description"],
             "inputSchema": each["inputSchema"],
         }
-        for each in (HELP_DEFINITION, CALL_TOOL_DEFINITION)
-    ]
 
 
-def _module(module: Module, tools: list[Tool], count: CountWorkers) -> dict[str, Any]:
+def _shadowed(catalog: Catalog) -> Iterator[dict[str, Any]]:
+    """What is listed under its full name (`listed_as`) or not at all, since another module comes first."""
+    for tool in catalog.listed:
+        if tool.is_shadowed:
+            yield _behind("tools", tool.own_name, tool.module, tool.name)
+    for prompt in catalog.prompts:
+        if prompt.is_shadowed:
+            yield _behind("prompts", prompt.own_name, prompt.module, prompt.name)
+    for each in catalog.shadowed:
+        yield _behind(each.item.kind, each.key, each.module, None)
+
+
+def _behind(kind: Kind, key: str, module: Module, listed_as: str | None) -> dict[str, Any]:
+    return {"kind": kind, "name": key, "module": module.name, "listed_as": listed_as}
+
+
+def _module(module: Module, keys: dict[Kind, list[str]], count: CountWorkers) -> dict[str, Any]:
     generation = module.generation
     return {
         "name": module.name,
@@ -63,7 +84,7 @@ def _module(module: Module, tools: list[Tool], count: CountWorkers) -> dict[str,
         "digest": generation.digest[:12] if generation else None,
         "scope": module.scope,
         "about": module.about,
-        "tools": [tool.name for tool in tools],
+        **{kind: keys.get(kind, []) for kind in KINDS},
         "workers": count(generation),
         "fault": _fault(module.fault),
         "since": module.since or None,

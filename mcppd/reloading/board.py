@@ -72,7 +72,9 @@ class Board:
             if module.name in taken:
                 text = f"the name {module.name!r} is taken by {taken[module.name]}: give one of them another"
                 fault = Fault(text, module.directory)
-                module = replace(module, name=module.directory, generation=None, offers=(), fault=fault)
+                module = replace(
+                    module, name=module.directory, generation=None, offers=(), items=(), fault=fault
+                )
             taken.setdefault(module.name, module.directory)
             found.append(module)
         return found

@@ -16,9 +16,12 @@ from typing import Final
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation, digest_of
+from mcppd.core.items import needs
 from mcppd.core.manifest import Manifest, parse_manifest
+from mcppd.core.modules import Offer
 from mcppd.core.registry import Entry, Registry, parse_registry
 from mcppd.core.yaml import read_yaml
+from mcppd.reloading.readings import Readings
 from mcppd.reloading.stamps import Stamp, differing, is_young, source_files, stamp
 
 MANIFEST: Final = "tool.yaml"
@@ -29,6 +32,8 @@ FILES_LIMIT: Final = 2000
 """Source files of a module: each is looked at before a call."""
 _ESCAPED: Final = re.compile(r"\[([*?[])\]")
 """A character that `glob.escape` made plain."""
+_LISTING: Final = b"list_resources"
+"""The function of a module that knows resources only at run time."""
 READ_TRIES: Final = 3
 """How often a file that changes while it is read is read again before the next pass has to do it."""
 
@@ -46,11 +51,22 @@ class Loaded:
     manifest: Manifest | None
     fault: Fault | None
     is_young: bool
+    offers: tuple[Offer, ...] | None = None  # what the manifest came to, where that is kept from before
+
+    @property
+    def manifest_file(self) -> str:
+        """The path of its manifest, which may be missing."""
+        return os.path.join(self.directory, MANIFEST)
 
     @property
     def name(self) -> str:
         """The module's name; its directory's, where no manifest says one."""
         return self.manifest.name if self.manifest is not None else os.path.basename(self.directory)
+
+    @property
+    def lists_resources(self) -> bool:
+        """Whether its code may know resources that no manifest names; found out without running any."""
+        return _LISTING in self.files.get(os.path.join(self.directory, ENTRY), b"")
 
     def generation(self, number: int) -> Generation:
         """A generation made of these bytes."""
@@ -83,9 +99,16 @@ class Scan:
 class Loader:
     """Reads one registry and its modules."""
 
-    def __init__(self, path: str, environ: Mapping[str, str], preferred: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        environ: Mapping[str, str],
+        preferred: str | None = None,
+        readings: Readings | None = None,
+    ) -> None:
         """`preferred` is read instead of `path` as soon as it is there: the person's own over the bundled one."""
         self.path = path
+        self._readings = readings
         self._preferred = preferred
         self._environ = environ
 
@@ -112,7 +135,9 @@ class Loader:
                     continue
                 extra = joined.get(directory, frozenset())
                 modules[directory] = (
-                    load(directory, entry, known.get(directory), extra) if entry.enabled else None
+                    load(directory, entry, known.get(directory), extra, self._readings)
+                    if entry.enabled
+                    else None
                 )
         found = tuple(loaded for loaded in modules.values() if loaded is not None)
         young = any(loaded.is_young for loaded in found) or is_young((*stamps.values(), *places.values()))
@@ -174,7 +199,13 @@ def _with_common_options(registry: Registry) -> Registry:
     return replace(registry, entries=tuple(entries))
 
 
-def load(directory: str, entry: Entry, known: Loaded | None, joined: Iterable[str] = ()) -> Loaded:
+def load(
+    directory: str,
+    entry: Entry,
+    known: Loaded | None,
+    joined: Iterable[str] = (),
+    readings: Readings | None = None,
+) -> Loaded:
     """Read a module's directory, or reuse what is known of it."""
     if known is not None and _is_current(known, entry, joined):
         return known
@@ -183,8 +214,8 @@ def load(directory: str, entry: Entry, known: Loaded | None, joined: Iterable[st
         if not differing(loaded.stamps):
             break
     if known is not None and is_same(known, loaded):
-        return replace(loaded, manifest=known.manifest, fault=known.fault)
-    return _with_manifest(loaded)
+        return replace(loaded, manifest=known.manifest, fault=known.fault, offers=known.offers)
+    return _with_manifest(loaded, readings)
 
 
 def _is_current(known: Loaded, entry: Entry, joined: Iterable[str]) -> bool:
@@ -240,20 +271,23 @@ def _load(directory: str, entry: Entry, joined: Iterable[str]) -> Loaded:
     return Loaded(directory, entry, stamps, places, files, data, None, fault, young)
 
 
-def _with_manifest(loaded: Loaded) -> Loaded:
-    path = os.path.join(loaded.directory, MANIFEST)
+def _with_manifest(loaded: Loaded, readings: Readings | None) -> Loaded:
+    path = loaded.manifest_file
     if path not in loaded.files:
         return loaded
+    reading = readings.recall(path, loaded.files[path]) if readings is not None else None
     try:
-        manifest = parse_manifest(read_yaml(loaded.files[path], path))
+        manifest = reading.manifest if reading else parse_manifest(read_yaml(loaded.files[path], path))
     except FaultError as error:
         return replace(loaded, fault=loaded.fault or error.fault)
     fault = loaded.fault
     if fault is None and os.path.join(loaded.directory, ENTRY) not in loaded.files:
-        fault = Fault(
-            f"there is no {ENTRY} beside {MANIFEST}: write it, with an `execute` function", loaded.directory
-        )
-    return replace(loaded, manifest=manifest, fault=fault)
+        needed = " and ".join(f"`{each}`" for each in needs(manifest.tools, manifest.items))
+        if needed:
+            fault = Fault(
+                f"there is no {ENTRY} beside {MANIFEST}: write it, with {needed} in it", loaded.directory
+            )
+    return replace(loaded, manifest=manifest, fault=fault, offers=reading.offers if reading else None)
 
 
 def _sources(directory: str, places: dict[str, Stamp]) -> Iterator[str]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
-from mcppd.core.catalog import Catalog, Module, build_catalog
+from mcppd.core.catalog import Catalog, build_catalog
 from mcppd.core.events import Reloaded, Tell, ignore
 from mcppd.core.faults import Fault
+from mcppd.core.kinds import KINDS, Kind
+from mcppd.core.modules import Module
 from mcppd.core.reports import Report
 from mcppd.reloading.reports import compare
 
@@ -23,7 +25,9 @@ class Publisher:
     def __init__(self) -> None:
         self.catalog = Catalog((), ())
         self.last_report: Report | None = None
-        self.tell: Callable[[], int] = lambda: 0  # called when what is advertised changed; how many were told
+        self.tell: Callable[[Collection[Kind]], int] = lambda _: (
+            0
+        )  # of kinds whose list changed; how many were told
         self.events: Tell = ignore
         self._removed: dict[str, str] = {}
         self._is_first = True
@@ -39,12 +43,12 @@ class Publisher:
         changes = compare(old, new)
         if not changes and old.warnings == new.warnings:
             return False
-        list_changed = old.fingerprint != new.fingerprint
+        kinds = changed_kinds(old, new)
         self._note_removed(old, new)
         self.catalog = replace(new, removed=dict(self._removed))
-        notified = self.tell() if list_changed and not is_first else 0
+        notified = self.tell(kinds) if kinds and not is_first else 0
         if changes:
-            self.last_report = Report(clock(), time.monotonic() - started, changes, list_changed, notified)
+            self.last_report = Report(clock(), time.monotonic() - started, changes, bool(kinds), notified)
             self.events(Reloaded(self.last_report))
         return True
 
@@ -57,6 +61,26 @@ class Publisher:
             del self._removed[name]
         while len(self._removed) > REMOVED_KEPT:
             del self._removed[next(iter(self._removed))]
+
+
+def changed_kinds(old: Catalog, new: Catalog) -> set[Kind]:
+    """The kinds whose lists have changed (D8).
+
+    Of the resources that only code knows, other code is all that can be seen here, so it counts as a change.
+    """
+    kinds = {kind for kind in KINDS if old.fingerprints[kind] != new.fingerprints[kind]}
+    if _listing_code(old) != _listing_code(new):
+        kinds.add("resources")
+    return kinds
+
+
+def _listing_code(catalog: Catalog) -> set[tuple[str, str]]:
+    """(name, digest) of each module that knows resources only at run time."""
+    return {
+        (module.name, module.generation.digest)
+        for module in catalog.modules
+        if module.lists_resources and module.generation is not None
+    }
 
 
 def nothing_changed(started: float) -> Report:

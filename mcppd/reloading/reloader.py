@@ -11,19 +11,23 @@ import asyncio
 import logging
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from mcppd.core.catalog import Catalog, Module, Offer, make_offer
+from mcppd.core.catalog import Catalog
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
+from mcppd.core.modules import Module, Offer, make_offer
 from mcppd.reloading import stamps
 from mcppd.reloading.board import Board
 from mcppd.reloading.loader import Loaded, Loader
 from mcppd.reloading.manifests import KeptManifests
+from mcppd.reloading.passes import Passes
 from mcppd.reloading.publisher import Publisher, clock, nothing_changed
 from mcppd.reloading.reports import Report
+from mcppd.reloading.resource_files import ResourceFiles
 from mcppd.reloading.seams import Pool
 from mcppd.reloading.slots import Candidate, Slot, module_of
 from mcppd.reloading.verdicts import Verdicts
@@ -31,10 +35,6 @@ from mcppd.reloading.watcher import EVERYTHING, Watcher
 
 logger = logging.getLogger("mcppd.reload")
 
-SETTLE_LIMIT: Final = 2.0
-"""Seconds a call or a list waits for a save to be loaded; then the version before answers, and says so (D19)."""
-START_LIMIT: Final = 60.0
-"""Seconds for the first pass: nothing is served before it, so nobody has to be told that the list changed then."""
 AT_ONCE: Final = 8
 """Versions that are prepared at the same time: enough for one slow import not to hold up a start, few processes."""
 TOGETHER: Final = 1.0
@@ -49,6 +49,7 @@ class Reloader:
     ) -> None:
         self.publisher = Publisher()
         self.watcher = Watcher()
+        self.files = ResourceFiles(tasks)
         self._loader = loader
         self._pool = pool
         self._verdicts = verdicts
@@ -57,31 +58,13 @@ class Reloader:
         self._board = Board()
         self._known: frozenset[str] = frozenset()  # every path whose change matters
         self._preparing = asyncio.Semaphore(AT_ONCE)
-        self._started = asyncio.Event()
-        self._wake = asyncio.Event()
-        self._news = asyncio.Event()  # something changed since the pass under way began
-        self._requested = 0  # passes asked for
-        self._completed = 0  # of those, how many are answered
-        self._passed = asyncio.Event()
-        self._youth: asyncio.TimerHandle | None = None
+        self._passes = Passes(self._pass)
 
     # what the rest of the daemon asks
 
-    async def settled(self, name: str | None) -> bool:
-        """Wait until what is on the disk is what is served, for one tool or for all; False if it took too long."""
-        if self._started.is_set() and self._board.unsettled(self._directory(name)) is None:
-            return True
-        try:
-            async with asyncio.timeout(START_LIMIT):
-                await self._started.wait()
-            reason = self._board.unsettled(self._directory(name))
-            async with asyncio.timeout(SETTLE_LIMIT):
-                while reason is not None:
-                    await self._another_pass(wanted=reason == "changed")
-                    reason = self._board.unsettled(self._directory(name))
-        except TimeoutError:
-            return False
-        return True
+    async def settled(self, wanted: Callable[[Catalog], Module | None] | None) -> bool:
+        """Wait until what is on the disk is what is served, for one module or for all; False if it took too long."""
+        return await self._passes.settle(lambda: self._board.unsettled(self._directory(wanted)))
 
     async def reload(self) -> Report:
         """Look at everything again, also at what was found broken, and say what changed."""
@@ -89,7 +72,7 @@ class Reloader:
             slot.broken = None
         before = self.publisher.last_report
         started = time.monotonic()
-        await self._another_pass(wanted=True)
+        await self._passes.another()
         await self.settled(None)
         report = self.publisher.last_report
         if report is None or report is before:  # the watcher was first
@@ -113,6 +96,12 @@ class Reloader:
         return self._loader.path
 
     @property
+    def registry_text(self) -> str:
+        """The instructions that the registry gives to every client."""
+        registry = self._board.scan.registry
+        return registry.instructions if registry is not None else ""
+
+    @property
     def registry_fault(self) -> Fault | None:
         """What is wrong with the registry as it lies on the disk."""
         return self._board.scan.fault
@@ -122,7 +111,7 @@ class Reloader:
     def joined(self, generation: Generation) -> None:
         """A worker imported files of the person's own from elsewhere: from now on they belong to the module."""
         if self._board.note_joined(generation):
-            self._want()
+            self._passes.want()
 
     def import_failed(self, generation: Generation, fault: Fault) -> bool:
         """The first call found that a generation can't be imported; whether another takes its place."""
@@ -135,7 +124,12 @@ class Reloader:
         before, slot.before = slot.before, None
         slot.served = before or replace(slot.served, generation=None)
         self._publish(time.monotonic())
+        self._passes.want()  # what it is to fall back to may have other files
         return before is not None
+
+    def resource_updated(self, generation: Generation, uri: str) -> None:
+        """The code of a module says that a resource of its changed."""
+        self.files.tell(uri)
 
     # passes
 
@@ -144,32 +138,18 @@ class Reloader:
         await self._pass()
         if self._board.scan.registry is None and self._board.scan.fault is not None:
             raise FaultError(self._board.scan.fault)
-        self._started.set()
-        self._tell_passed()
+        self._passes.started()
 
     async def run(self) -> None:
         """Make passes for ever, as they are wanted."""
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            self._news.clear()
-            answered = self._requested
-            try:
-                await self._pass()
-            except Exception:
-                logger.exception("a reload failed; what was served goes on")
-            self._completed = answered
-            self._tell_passed()
-
-    def _tell_passed(self) -> None:
-        passed, self._passed = self._passed, asyncio.Event()
-        passed.set()
+        await self._passes.run()
 
     async def follow(self) -> None:
-        """Want a pass whenever the watcher sees something that matters."""
+        """Want a pass whenever the watcher sees something that matters, and look at the files of resources."""
         async for paths in self.watcher.changes():
+            self.files.look(paths)
             if paths is EVERYTHING or any(self._matters(path) for path in paths):
-                self._want()
+                self._passes.want()
 
     def _matters(self, path: str) -> bool:
         return (
@@ -178,25 +158,10 @@ class Reloader:
             or os.path.dirname(path) in self._board.scan.places
         )
 
-    def _directory(self, name: str | None) -> str | None:
-        """The directory of the module that a tool belongs to, None where there is no such tool."""
-        tool = self.catalog.find(name) if name is not None else None
-        return tool.module.directory if tool is not None else None
-
-    def _want(self) -> None:
-        self._requested += 1
-        self._news.set()
-        self._wake.set()
-
-    async def _another_pass(self, *, wanted: bool) -> None:
-        """Wait for a pass that begins after now, if one is wanted; else for the end of the next one."""
-        if not wanted:
-            await self._passed.wait()
-            return
-        self._want()
-        goal = self._requested
-        while self._completed < goal:
-            await self._passed.wait()
+    def _directory(self, wanted: Callable[[Catalog], Module | None] | None) -> str | None:
+        """The directory of the module that is asked about, None where there is none."""
+        module = wanted(self.catalog) if wanted is not None else None
+        return module.directory if module is not None else None
 
     async def _pass(self) -> None:
         started = time.monotonic()
@@ -209,18 +174,27 @@ class Reloader:
         prepared = iter(offers)
         for slot, loaded in changed:
             self._propose(slot, loaded, next(prepared) if loaded.manifest else ())
-        self._known, directories = board.paths_to_watch(self._loader.path)
-        self.watcher.watch(directories)
+        self._watch()
         await self._wait_together()
         self._adopt()
+        await self.files.follow(board.modules())
         self._publish(started)
-        self._look_again_when_older()
+        self._watch()
+        if board.scan.is_young:
+            self._passes.want_when_older()
+
+    def _watch(self) -> None:
+        """Watch where anything may change: of what is on the disk, and of what is served."""
+        known, directories = self._board.paths_to_watch(self._loader.path)
+        of_files = self.files.directories
+        self._known = known | of_files
+        self.watcher.watch(directories | set(map(stamps.nearest_directory, of_files)))
 
     async def _judged(self, changed: list[tuple[Slot, Loaded]]) -> list[tuple[Offer, ...]]:
         """What the manifests of new versions offer; meanwhile they are under way, but in no slot yet."""
         self._board.in_judgement = frozenset(loaded.directory for _, loaded in changed)
         try:
-            return await self._verdicts.offers(loaded.manifest for _, loaded in changed if loaded.manifest)
+            return await self._verdicts.offers(loaded for _, loaded in changed)
         finally:
             self._board.in_judgement = None
 
@@ -279,7 +253,7 @@ class Reloader:
         finally:
             if fault is not None and old is not None:
                 self._pool.unhold(old)
-            self._wake.set()
+            self._passes.wake()
         return fault
 
     async def _wait_together(self) -> None:
@@ -288,7 +262,7 @@ class Reloader:
         tasks = {each.task for each in candidates if each is not None and not each.is_served}
         if not tasks:
             return
-        news = self._tasks.create_task(self._news.wait())
+        news = self._tasks.create_task(self._passes.news.wait())
         deadline = time.monotonic() + TOGETHER
         try:
             while tasks and not news.done() and (left := deadline - time.monotonic()) > 0:
@@ -346,12 +320,3 @@ class Reloader:
         if self.publisher.publish(self._board.modules(), self._board.warnings(), started):
             served = [module for slot in self._board.slots.values() for module in slot.modules()]
             self._pool.retire_all_but(module.generation for module in served if module.generation is not None)
-
-    def _look_again_when_older(self) -> None:
-        """A young file is read again once its stamp can be trusted (D19)."""
-        if self._board.scan.is_young and self._youth is None:
-            self._youth = asyncio.get_running_loop().call_later(stamps.YOUNG, self._grown)
-
-    def _grown(self) -> None:
-        self._youth = None
-        self._want()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from mcppd.core.catalog import Catalog, Module, Tool
+from collections.abc import Mapping
+
+from mcppd.core.catalog import Catalog, Module
+from mcppd.core.items import reported_name
+from mcppd.core.kinds import KINDS
 from mcppd.core.reports import ModuleChange, Report
 
 __all__ = ["Report", "compare"]
@@ -12,10 +16,10 @@ def compare(old: Catalog, new: Catalog) -> tuple[ModuleChange, ...]:
     """What differs between two catalogs, module by module."""
     before = {module.name: module for module in old.modules}
     after = {module.name: module for module in new.modules}
-    tools_before, tools_after = _by_module(old), _by_module(new)
+    shown_before, shown_after = _by_module(old), _by_module(new)
     changes = [
         _change(
-            name, before.get(name), after.get(name), tools_before.get(name, {}), tools_after.get(name, {})
+            name, before.get(name), after.get(name), shown_before.get(name, {}), shown_after.get(name, {})
         )
         for name in sorted(before | after)
     ]
@@ -23,17 +27,19 @@ def compare(old: Catalog, new: Catalog) -> tuple[ModuleChange, ...]:
 
 
 def _change(
-    name: str, before: Module | None, after: Module | None, old: dict[str, Tool], new: dict[str, Tool]
+    name: str,
+    before: Module | None,
+    after: Module | None,
+    old: Mapping[str, object],
+    new: Mapping[str, object],
 ) -> ModuleChange | None:
     change = ModuleChange(
         name,
         before.number if before is not None else None,
         after.number if after is not None else None,
-        tuple(sorted(new.keys() - old.keys())),
-        tuple(sorted(old.keys() - new.keys())),
-        tuple(
-            sorted(each for each in old.keys() & new.keys() if old[each].appearance != new[each].appearance)
-        ),
+        tuple(each for each in new if each not in old),
+        tuple(each for each in old if each not in new),
+        tuple(each for each in new if each in old and old[each] != new[each]),
         str(after.fault) if after is not None and after.fault else None,
     )
     is_same = (
@@ -42,8 +48,10 @@ def _change(
     return None if is_same and not (change.added or change.removed or change.changed) else change
 
 
-def _by_module(catalog: Catalog) -> dict[str, dict[str, Tool]]:
-    grouped: dict[str, dict[str, Tool]] = {}
-    for tool in catalog.listed:
-        grouped.setdefault(tool.module.name, {})[tool.name] = tool
+def _by_module(catalog: Catalog) -> dict[str, dict[str, object]]:
+    """How all that is listed looks to clients, by module and name: tools first, each kind in order."""
+    grouped: dict[str, dict[str, object]] = {}
+    for kind in KINDS:
+        for each in catalog.of_kind(kind):
+            grouped.setdefault(each.module.name, {})[reported_name(kind, each.key)] = each.appearance
     return grouped

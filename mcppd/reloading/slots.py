@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Final
@@ -11,6 +11,8 @@ from typing import Final
 from mcppd.core.catalog import Module, Offer, Settings
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
+from mcppd.core.items import Item, in_directory
+from mcppd.core.kinds import Kind
 from mcppd.core.registry import Entry
 from mcppd.reloading.loader import Loaded, is_made_of, is_same
 
@@ -66,16 +68,15 @@ class Slot:
         return self.broken is not None and is_same(self.broken, loaded)
 
     def mistake_in(self, loaded: Loaded, offers: tuple[Offer, ...]) -> Fault | None:
-        """The fault by which a new manifest would take a working tool away (D7); a removal on purpose has none."""
+        """The fault by which a new manifest would take what works away (D7); a removal on purpose has none."""
         served, manifest = self.served, loaded.manifest
         if served is None or served.generation is None or manifest is None:
             return None
-        lost = {offer.name for offer in served.offers if offer.fault is None}
-        lost -= {offer.name for offer in offers if offer.fault is None}
+        lost = _good(served.offers, served.items) - _good(offers, manifest.items)
         known = {fault.message for fault in served.faults}
         nameless = [fault for fault in manifest.faults if fault.message not in known] if lost else []
         return next(
-            (offer.fault for offer in offers if offer.fault and offer.name in lost),
+            (each.fault for each in _all(offers, manifest.items) if each.fault and _identity(each) in lost),
             next(iter(nameless), None),
         )
 
@@ -102,6 +103,19 @@ class Slot:
         self.broken, self.fault, self.since = None, None, ""
 
 
+def _good(offers: Iterable[Offer], items: Iterable[Item]) -> set[tuple[Kind, str]]:
+    """What of a module can be used."""
+    return {_identity(each) for each in _all(offers, items) if each.fault is None}
+
+
+def _all(offers: Iterable[Offer], items: Iterable[Item]) -> tuple[Offer | Item, ...]:
+    return (*offers, *items)
+
+
+def _identity(each: Offer | Item) -> tuple[Kind, str]:
+    return ("tools", each.name) if isinstance(each, Offer) else (each.kind, each.key)
+
+
 def _matches(module: Module, entry: Entry | None, loaded: Loaded) -> bool:
     generation = module.generation
     return generation is not None and entry == loaded.entry and is_made_of(generation, loaded)
@@ -110,6 +124,7 @@ def _matches(module: Module, entry: Entry | None, loaded: Loaded) -> bool:
 def module_of(loaded: Loaded, generation: Generation | None, offers: tuple[Offer, ...]) -> Module:
     """A module to serve, out of what was loaded."""
     entry, manifest = loaded.entry, loaded.manifest
+    items = manifest.items if manifest else ()
     settings = Settings(
         timeout=entry.timeout if entry.timeout is not None else (manifest.timeout if manifest else None),
         workers=entry.workers or DEFAULT_WORKERS,
@@ -128,7 +143,12 @@ def module_of(loaded: Loaded, generation: Generation | None, offers: tuple[Offer
         settings=settings,
         generation=generation,
         offers=tuple(offer for offer in offers if entry_allows(entry, offer.name)),
-        faults=(*(manifest.faults if manifest else ()), *(offer.fault for offer in offers if offer.fault)),
+        items=tuple(in_directory(item, loaded.directory) for item in items),
+        lists_resources=loaded.lists_resources,
+        faults=(
+            *(manifest.faults if manifest else ()),
+            *(each.fault for each in _all(offers, items) if each.fault),
+        ),
         warnings=manifest.warnings if manifest else (),
     )
 

@@ -11,11 +11,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from mcppd.core.catalog import Offer, make_offer
 from mcppd.core.errors import ToolError
 from mcppd.core.faults import Fault
 from mcppd.core.manifest import Manifest, ToolDefinition
-from mcppd.core.schemas import check_input_schema, check_output_schema, is_plain
+from mcppd.core.modules import Offer, make_offer
+from mcppd.core.plain_schemas import is_plain
+from mcppd.core.schemas import check_input_schema, check_output_schema
+from mcppd.reloading.loader import Loaded
+from mcppd.reloading.readings import Reading, Readings
 
 KEPT_LIMIT: Final = 20_000
 """Verdicts kept on disk; more tools than anybody has, a few megabytes."""
@@ -33,20 +36,29 @@ Check = Callable[[Sequence[Mapping[str, Any]]], Awaitable[list[str | None]]]
 class Verdicts:
     """Knows which schemas are good, asking a checking worker about those it hasn't met."""
 
-    def __init__(self, path: str, check: Check) -> None:
+    def __init__(self, path: str, check: Check, readings: Readings | None = None) -> None:
         self._path = path
+        self._readings = readings
         self._check = check
         self._known = _read(path)
 
-    async def offers(self, manifests: Iterable[Manifest]) -> list[tuple[Offer, ...]]:
-        """The tools of each manifest, those with a bad schema quarantined."""
-        every = list(manifests)
-        tools = [tool for manifest in every for tool in manifest.tools if tool.fault is None]
+    async def offers(self, modules: Iterable[Loaded]) -> list[tuple[Offer, ...]]:
+        """The tools of each module that has a manifest, those with a bad schema quarantined."""
+        every = [(loaded, loaded.manifest) for loaded in modules if loaded.manifest is not None]
+        unread = [manifest for loaded, manifest in every if loaded.offers is None]
+        tools = [tool for manifest in unread for tool in manifest.tools if tool.fault is None]
         await self._learn([schema for tool in tools for schema in _schemas(tool)])
         return await asyncio.to_thread(self._all_offers, every)  # a tenth of a millisecond for each tool
 
-    def _all_offers(self, manifests: Iterable[Manifest]) -> list[tuple[Offer, ...]]:
-        return [tuple(self._offer(tool) for tool in manifest.tools) for manifest in manifests]
+    def _all_offers(self, modules: Iterable[tuple[Loaded, Manifest]]) -> list[tuple[Offer, ...]]:
+        return [loaded.offers or self._made(loaded, manifest) for loaded, manifest in modules]
+
+    def _made(self, loaded: Loaded, manifest: Manifest) -> tuple[Offer, ...]:
+        offers = tuple(self._offer(tool) for tool in manifest.tools)
+        if self._readings is not None:
+            path = loaded.manifest_file
+            self._readings.keep(path, loaded.files[path], Reading(manifest, offers))
+        return offers
 
     async def _learn(self, schemas: Sequence[tuple[str, str, Any]]) -> None:
         new = {

@@ -81,7 +81,11 @@ class Watcher:
             said = await asyncio.to_thread(notifier.watch, GATHER, step, limit, self._stop)
             if isinstance(said, set):
                 step, limit = QUICK_STEP, QUICK_FOR
-                yield frozenset(path for _, path in said)
+                paths = frozenset(path for _, path in said)
+                yield paths
+                if not self._directories.isdisjoint(paths):
+                    self._has_work.set()  # one was made anew under its name: what was watched is gone
+                    return
             elif said == "timeout":
                 step, limit = SLOW_STEP, 0
 

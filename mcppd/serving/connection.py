@@ -5,29 +5,37 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from typing import Any, Final, Protocol
 
-from mcppd.core.calls import AgentEnvironment
+from mcppd.core.calls import AgentEnvironment, Log, Progress
 from mcppd.core.effects import (
     CallTool,
     Cancel,
     ClientInfo,
     Close,
+    Complete,
     Effect,
     End,
+    GetPrompt,
     Hello,
-    ListTools,
+    List,
+    ReadResource,
+    Replied,
     Roots,
     Send,
     Ticket,
+    Work,
 )
 from mcppd.core.errors import INTERNAL_ERROR, INVALID_REQUEST, ProtocolError
 from mcppd.core.framing import Overlong
 from mcppd.core.jsonrpc import encode_error
+from mcppd.core.kinds import Kind
 from mcppd.core.session import Answer, Session
 from mcppd.core.workspace import Hints
 from mcppd.serving.answers import Answers, Caller
+from mcppd.serving.asking import Asking, Signing
+from mcppd.serving.callbacks import Callbacks
 from mcppd.transport.link import Link
 
 logger = logging.getLogger("mcppd.serving")
@@ -47,6 +55,11 @@ class Room(Protocol):
     @property
     def registry(self) -> str:
         """The real path of the registry that is served."""
+        ...
+
+    @property
+    def signing(self) -> Signing:
+        """What goes through clients and back is signed with this."""
         ...
 
     def environment(self, agent: dict[str, str]) -> AgentEnvironment:
@@ -75,6 +88,7 @@ class Connection:
         self.since = time.monotonic()
         self._link = link
         self._room = room
+        self._asking = Asking(session, link.send, room.signing)
         self._running: dict[Ticket, asyncio.Task[None]] = {}
         self._is_ending = False
         self._is_paused = False
@@ -90,12 +104,13 @@ class Connection:
         """How many requests are being served."""
         return len(self._running)
 
-    def notify_tools_changed(self) -> bool:
-        """Say that the list changed to a client that wants to know; whether it does."""
-        lines = self.session.tools_changed()
-        if lines:
-            self._link.send(b"".join(lines))
-        return bool(lines)
+    def notify_list_changed(self, kinds: Collection[Kind]) -> bool:
+        """Say that lists changed to a client that wants to know; whether it does."""
+        return self._say(self.session.list_changed(kinds))
+
+    def notify_resource_updated(self, uri: str) -> bool:
+        """Say that a resource changed to a client that subscribed to it; whether it did."""
+        return self._say(self.session.resource_updated(uri))
 
     def say_goodbye(self) -> None:
         """End the listens and close: the daemon is stopping."""
@@ -137,13 +152,10 @@ class Connection:
         match effect:
             case Send(data):
                 self._link.send(data)
-            case CallTool(ticket):
-                self.calls += 1
-                self._run(
-                    ticket, self._room.answers.call(self.caller, effect, size, self._progress_of(ticket))
-                )
-            case ListTools(ticket):
-                self._run(ticket, self._room.answers.tools(self.caller, effect))
+            case CallTool() | GetPrompt() | ReadResource() | Complete() | List():
+                self._run(effect, size)
+            case Replied():
+                self._asking.replied(effect)
             case Cancel(ticket):
                 if (task := self._running.pop(ticket, None)) is not None:
                     task.cancel()
@@ -151,6 +163,7 @@ class Connection:
                 self._greet(params)
             case End():
                 self._is_ending = True
+                self._asking.end()
                 self._close_when_done()
             case Close():
                 self._link.close()
@@ -164,14 +177,24 @@ class Connection:
             if is_first:
                 self._room.introduced(self)
 
-    def _run(self, ticket: Ticket, work: Coroutine[Any, Any, Answer]) -> None:
-        self._meet(ticket.client)
-        self._running[ticket] = self._room.spawn(self._serve(ticket, work))
+    def _say(self, lines: list[bytes]) -> bool:
+        if lines:
+            self._link.send(b"".join(lines))
+        return bool(lines)
 
-    async def _serve(self, ticket: Ticket, work: Coroutine[Any, Any, Answer]) -> None:
+    def _run(self, effect: Work, size: int) -> None:
+        self.calls += isinstance(effect, CallTool)
+        self._meet(effect.ticket.client)
+        self._running[effect.ticket] = self._room.spawn(self._serve(effect, size))
+
+    async def _serve(self, effect: Work, size: int) -> None:
         """One request, in its own task: its answer is encoded and written once."""
+        ticket = effect.ticket
+        answer: Answer
         try:
-            answer = await work
+            answer = await self._room.answers.answer(self.caller, effect, size, self._callbacks(effect))
+        except ProtocolError as error:  # of what the client sent with it, before anybody has looked at it
+            answer = error
         finally:
             self._running.pop(ticket, None)
         try:
@@ -188,16 +211,34 @@ class Connection:
             self._link.pause(paused=False)
         self._close_when_done()
 
-    def _progress_of(self, ticket: Ticket) -> Any:
-        if ticket.progress_token is None:
-            return None
+    def _callbacks(self, effect: Work) -> Callbacks:
+        """How a request reaches its client while it is served. Raises ProtocolError for a state that isn't ours."""
+        ticket = effect.ticket
+        level = self.session.wants_log(ticket)
+        return Callbacks(
+            progress=None if ticket.progress_token is None else self._progress_of(ticket),
+            log=None if level is None else self._log_of(effect),
+            log_level=level,
+            ask=self._asking.callback(effect),
+        )
 
+    def _progress_of(self, ticket: Ticket) -> Progress:
         def report(progress: float, total: float | None, message: str | None) -> None:
             line = self.session.progress(ticket, progress, total, message)
             if line is not None:
                 self._link.send(line)
 
         return report
+
+    def _log_of(self, effect: Work) -> Log:
+        logger_name = effect.name if isinstance(effect, CallTool | GetPrompt) else None
+
+        def log(level: str, data: bytes) -> None:
+            line = self.session.log(effect.ticket, level, logger_name, data)
+            if line is not None:
+                self._link.send(line)
+
+        return log
 
     def _close_when_done(self) -> None:
         if self._is_ending and not self._running:

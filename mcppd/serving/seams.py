@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeAlias
 
 from mcppd.core.calls import CallContext
-from mcppd.core.catalog import Catalog, Module, Tool
+from mcppd.core.catalog import Catalog, Prompt, Tool
+from mcppd.core.modules import Module
 from mcppd.core.results import ToolResult
+
+Wanted: TypeAlias = Callable[[Catalog], Module | None]
+"""Finds the module that a request is about; None where there is none, or it is about all of them."""
 
 
 class Checks(Protocol):
@@ -25,7 +29,7 @@ class Checks(Protocol):
 
 
 class Calls(Protocol):
-    """Who runs tool code."""
+    """Who runs the code of modules. What is asked of it raises ToolError, RetiredError, InputRequiredError."""
 
     @property
     def checks(self) -> Checks:
@@ -33,11 +37,36 @@ class Calls(Protocol):
         ...
 
     async def call_tool(self, tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> ToolResult:
-        """Run a tool; raises ToolError, RetiredError."""
+        """Run a tool."""
         ...
 
     async def get_info(self, module: Module, context: CallContext) -> ToolResult:
-        """Ask a module what it says of itself; raises ToolError, RetiredError."""
+        """Ask a module what it says of itself."""
+        ...
+
+    async def get_prompt(self, prompt: Prompt, arguments: Mapping[str, str], context: CallContext) -> bytes:
+        """A whole GetPromptResult as JSON text."""
+        ...
+
+    async def read_resource(
+        self,
+        module: Module,
+        uri: str,
+        variables: Mapping[str, str],
+        mime_type: str | None,
+        context: CallContext,
+    ) -> bytes | None:
+        """The array of contents as JSON text; None where there is no such resource."""
+        ...
+
+    async def list_resources(self, module: Module, context: CallContext) -> bytes:
+        """An array of resources as JSON text, as the module gives them."""
+        ...
+
+    async def complete(
+        self, module: Module, ref: Mapping[str, str], argument: Mapping[str, Any], context: CallContext
+    ) -> bytes:
+        """{values, total?, hasMore?} as JSON text."""
         ...
 
 
@@ -54,6 +83,6 @@ class Served(Protocol):
         """What the last reload did, for people."""
         ...
 
-    async def settled(self, name: str | None) -> bool:
-        """Wait until what is on the disk is served, for one tool or for all; False if that took too long."""
+    async def settled(self, wanted: Wanted | None) -> bool:
+        """Wait until what is on the disk is served, for one module or for all; False if that took too long."""
         ...

@@ -3,53 +3,62 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from mcppd.core.calls import AgentEnvironment
 from mcppd.core.effects import ServerInfo
 from mcppd.core.events import SessionEnded, SessionStarted, Tell
 from mcppd.core.framing import LineFraming, Overlong
+from mcppd.core.kinds import Kind
 from mcppd.core.session import Session
 from mcppd.serving.answers import Answers, Caller
+from mcppd.serving.asking import Signing
 from mcppd.serving.connection import Connection
+from mcppd.serving.updates import Updates
 from mcppd.transport.link import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a daemon is, to its agents."""
+
+    info: Callable[[], ServerInfo]  # asked anew whenever a client wants to know: instructions change
+    registry: str  # the real path of what it serves
+    environment: Mapping[str, str] = field(repr=False)  # its own
+    key: bytes = field(repr=False)  # what is given to clients and taken back is signed with it
 
 
 class AgentServer:
     """Accepts agents and keeps their connections."""
 
-    def __init__(
-        self,
-        info: ServerInfo,
-        answers: Answers,
-        registry: str,
-        environment: Mapping[str, str],
-        tasks: asyncio.TaskGroup,
-        tell: Tell,
-    ) -> None:
+    def __init__(self, identity: Identity, answers: Answers, tasks: asyncio.TaskGroup, tell: Tell) -> None:
         self.answers = answers
-        self.registry = registry
-        self._info = info
-        self._environment = environment
+        self.registry = identity.registry
+        self.signing = Signing(identity.key, str(os.getuid()))  # nobody else gets as far as the socket (D12)
+        self._identity = identity
+        self._prefix = f"mcppd-{secrets.token_hex(4)}"  # of our questions: those of another run aren't ours
         self._tasks = tasks
         self._tell = tell
         self._connections: set[Connection] = set()
+        self._updates = Updates(self._tell_updated)
 
     def accept(self) -> Link[bytes | Overlong]:
         """A link for a new client."""
         link: Link[bytes | Overlong] = Link(LineFraming())
         caller = Caller(secrets.token_hex(8), self.environment({}))
-        connection = Connection(link, Session(self._info), caller, self)
+        connection = Connection(link, Session(self._identity.info, self._prefix), caller, self)
         link.attach(connection)
         self._connections.add(connection)
         return link
 
     def environment(self, agent: dict[str, str]) -> AgentEnvironment:
         """The environment of calls for an agent with this one."""
-        return AgentEnvironment(self._environment, agent)
+        return AgentEnvironment(self._identity.environment, agent)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run something in a task of the daemon's."""
@@ -66,9 +75,16 @@ class AgentServer:
             seconds = time.monotonic() - connection.since
             self._tell(SessionEnded(_name(connection), connection.calls, seconds))
 
-    def broadcast(self) -> int:
-        """Tell every client that wants to know that the list changed; how many that were."""
-        return sum(connection.notify_tools_changed() for connection in list(self._connections))
+    def broadcast(self, kinds: Collection[Kind]) -> int:
+        """Tell every client that wants to know that these lists have changed; how many that were."""
+        return sum(connection.notify_list_changed(kinds) for connection in list(self._connections))
+
+    def resource_updated(self, uri: str) -> None:
+        """Tell every client that subscribed to a resource that it has changed."""
+        self._updates.updated(uri)
+
+    def _tell_updated(self, uri: str) -> int:
+        return sum(connection.notify_resource_updated(uri) for connection in list(self._connections))
 
     async def drain(self, limit: float) -> None:
         """Wait until no call runs, but no longer than `limit` seconds."""

@@ -1,0 +1,99 @@
+"""Passes: when what is served is brought in line with the files, one pass at a time, as they are wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from mcppd.reloading import stamps
+
+logger = logging.getLogger("mcppd.reload")
+
+SETTLE_LIMIT: Final = 2.0
+"""Seconds a call or a list waits for a save to be loaded; then the version before answers, and says so (D19)."""
+START_LIMIT: Final = 60.0
+"""Seconds for the first pass: nothing is served before it, so nobody has to be told that the list changed then."""
+
+
+class Passes:
+    """Makes passes, and lets others wait for them."""
+
+    def __init__(self, make: Callable[[], Awaitable[None]]) -> None:
+        self.news = asyncio.Event()  # something changed since the pass under way began
+        self._make = make
+        self._started = asyncio.Event()
+        self._wake = asyncio.Event()
+        self._requested = 0  # passes asked for
+        self._completed = 0  # of those, how many are answered
+        self._passed = asyncio.Event()
+        self._youth: asyncio.TimerHandle | None = None
+
+    def started(self) -> None:
+        """The first pass has found something to serve."""
+        self._started.set()
+        self._tell_passed()
+
+    async def run(self) -> None:
+        """Make passes for ever, as they are wanted."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            self.news.clear()
+            answered = self._requested
+            try:
+                await self._make()
+            except Exception:
+                logger.exception("a reload failed; what was served goes on")
+            self._completed = answered
+            self._tell_passed()
+
+    def want(self) -> None:
+        """Ask for a pass: something on the disk may have changed."""
+        self._requested += 1
+        self.news.set()
+        self._wake.set()
+
+    def wake(self) -> None:
+        """Have a pass made for what has become ready."""
+        self._wake.set()
+
+    def want_when_older(self) -> None:
+        """A young file is read again once its stamp can be trusted (D19)."""
+        if self._youth is None:
+            self._youth = asyncio.get_running_loop().call_later(stamps.YOUNG, self._grown)
+
+    async def another(self, *, wanted: bool = True) -> None:
+        """Wait for a pass that begins after now, if one is wanted; else for the end of the next one."""
+        if not wanted:
+            await self._passed.wait()
+            return
+        self.want()
+        goal = self._requested
+        while self._completed < goal:
+            await self._passed.wait()
+
+    async def settle(self, unsettled: Callable[[], str | None]) -> bool:
+        """Wait until nothing is unsettled ("changed", "busy" or None); False if that took too long."""
+        if self._started.is_set() and unsettled() is None:
+            return True
+        try:
+            async with asyncio.timeout(START_LIMIT):
+                await self._started.wait()
+            reason = unsettled()
+            async with asyncio.timeout(SETTLE_LIMIT):
+                while reason is not None:
+                    await self.another(wanted=reason == "changed")
+                    reason = unsettled()
+        except TimeoutError:
+            return False
+        return True
+
+    def _tell_passed(self) -> None:
+        passed, self._passed = self._passed, asyncio.Event()
+        passed.set()
+
+    def _grown(self) -> None:
+        self._youth = None
+        self.want()

@@ -1,0 +1,89 @@
+"""The watcher: what changes in its directories is told, also in one that was made anew."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from mcppd.reloading.watcher import EVERYTHING, Watcher
+from tests.harness import until
+
+
+class Seen:
+    """What a watcher has told."""
+
+    def __init__(self) -> None:
+        self.watcher = Watcher()
+        self.sets: list[frozenset[str]] = []
+
+    @property
+    def paths(self) -> set[str]:
+        return {path for paths in self.sets for path in paths}
+
+    @property
+    def armed(self) -> int:
+        return self.sets.count(EVERYTHING)
+
+    async def of(self, path: Path) -> None:
+        await until(lambda: str(path) in self.paths)
+
+    async def again(self, count: int) -> None:
+        await until(lambda: self.armed >= count)
+
+    async def follow(self) -> None:
+        async for paths in self.watcher.changes():
+            self.sets.append(paths)
+
+
+@contextlib.asynccontextmanager
+async def watching(*directories: Path) -> AsyncIterator[Seen]:
+    seen = Seen()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(seen.follow())
+        seen.watcher.watch(map(str, directories))
+        try:
+            await seen.again(1)
+            yield seen
+        finally:
+            seen.watcher.close()
+
+
+async def test_saves_are_told_without_making_the_watch_anew(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    async with watching(tmp_path, tmp_path / "below") as seen:
+        for name in ("a", "below/b", "below/c"):
+            (tmp_path / name).write_text("x")
+            await seen.of(tmp_path / name)
+            (tmp_path / f"{name}.new").write_text("y")
+            (tmp_path / f"{name}.new").rename(tmp_path / name)
+        (tmp_path / "below" / "c").unlink()
+        (tmp_path / "last").write_text("x")
+        await seen.of(tmp_path / "last")
+        assert seen.armed == 1
+
+
+async def test_a_directory_that_was_made_anew_is_watched_again(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    async with watching(tmp_path, tmp_path / "below") as seen:
+        for number in range(3):
+            shutil.rmtree(tmp_path / "below")
+            (tmp_path / "below").mkdir()
+            await seen.again(number + 2)
+            file = tmp_path / "below" / f"file{number}"
+            file.write_text("x")
+            await seen.of(file)
+
+
+async def test_another_set_of_directories_takes_the_place_of_the_first(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    async with watching(tmp_path / "one") as seen:
+        seen.watcher.watch([str(tmp_path / "two")])
+        await seen.again(2)
+        (tmp_path / "one" / "file").write_text("x")
+        (tmp_path / "two" / "file").write_text("x")
+        await seen.of(tmp_path / "two" / "file")
+        assert str(tmp_path / "one" / "file") not in seen.paths
