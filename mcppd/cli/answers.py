@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
+from mcppd.core.items import WORDS
+from mcppd.core.kinds import KINDS, Kind
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -65,20 +68,39 @@ class Module(Answer):
     digest: str = ""
     scope: str = ""
     tools: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    resourceTemplates: tuple[str, ...] = ()  # noqa: N815 - read by its name
     workers: int = 0
     fault: Any = None
     since: str = ""
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def offers(self) -> str:
+        """How much of each kind it has: "2 tools, 1 prompt"."""
+        counts = {kind: len(getattr(self, kind)) for kind in KINDS}
+        return ", ".join(counted(count, WORDS[kind]) for kind, count in counts.items() if count) or "0 tools"
+
 
 @dataclass(frozen=True, slots=True)
 class Shadowed(Answer):
-    """A tool whose plain name belongs to another module's."""
+    """Something whose plain name or URI belongs to another module's."""
 
-    tool: str = ""
+    kind: Kind = "tools"
+    name: str = ""
     module: str = ""
     listed_as: str = ""
+
+    def __str__(self) -> str:
+        word = f"{WORDS[self.kind]} " if self.kind != "tools" else ""
+        what = (
+            f"is listed as {self.listed_as}"
+            if self.listed_as
+            else "is not served: another module comes first"
+        )
+        return f"{word}{self.name} of module {self.module} {what}"
 
 
 @dataclass(frozen=True, slots=True)

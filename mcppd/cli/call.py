@@ -110,10 +110,14 @@ def _schema(tool: Tool | None) -> Mapping[str, Any] | None:
 
 
 def _see(name: str) -> str:
-    return f"see `mcppd call {printable(name)} --help`"
+    from mcppd.cli.invocation import again
+
+    return f"see `{again(f'call {printable(name)} --help')}`"
 
 
 def _unknown(name: str, tools: Sequence[Tool]) -> CommandError:
+    from mcppd.cli.invocation import again
+
     near = nearest(name, [str(tool.get("name")) for tool in tools])
-    hint = f"did you mean {' or '.join(near)}?" if near else "`mcppd list` names the tools"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"`{again('list')}` names the tools"
     return CommandError(f"unknown tool {name!r}: {hint}")

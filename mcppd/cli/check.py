@@ -12,10 +12,11 @@ from mcppd.bundled import registry_path
 from mcppd.cli.answers import counted
 from mcppd.cli.errors import CommandError
 from mcppd.cli.output import is_terminal, print_json, printable, rich_console, say
+from mcppd.core.items import ITEM_KINDS, WORDS
 
 if TYPE_CHECKING:
     from mcppd.cli.findings import Checked
-    from mcppd.core.review import Finding
+    from mcppd.core.findings import Finding
 
 MODULE_FILES: Final = ("tool.yaml", "mcpptool.py")
 REGISTRY: Final = "tools.yaml"
@@ -31,8 +32,8 @@ def command(*, path: str | None, as_json: bool) -> int:
     """Check the registry and its modules, without a daemon.
 
     PATH is a registry, a module's directory or its tool.yaml; without it, the registry that
-    would be served. YAML, manifests, schemas and names are checked, and sources are compiled;
-    no code of a module is run.
+    would be served. YAML, manifests, schemas, URIs and names are checked, and sources are
+    compiled; no code of a module is run.
 
     Each error and warning is a line: file:line:column, what is wrong, what to do. Warnings are
     what some clients refuse, and what other readers of YAML take for something else.
@@ -106,7 +107,8 @@ def _kind(finding: Finding) -> str:
 def _summary(path: str, checked: Checked) -> str:
     """What was looked at, and how much was found."""
     found = f"{counted(checked.errors, 'error')}, {counted(checked.warnings, 'warning')}"
-    looked = f"{counted(checked.modules, 'module')}, {counted(checked.tools, 'tool')}"
+    items = (counted(count, WORDS[kind]) for kind, count in sorted(checked.items.items()))
+    looked = ", ".join([counted(checked.modules, "module"), counted(checked.tools, "tool"), *items])
     ignored = f"; ignored: {', '.join(map(_shown, checked.ignored))}" if checked.ignored else ""
     return f"{_shown(path)}: {looked}: {found}{ignored}"
 
@@ -124,5 +126,6 @@ def _as_json(path: str, checked: Checked) -> dict[str, Any]:
         for finding in checked.in_order()
     ]
     counts = {"errors": checked.errors, "warnings": checked.warnings}
-    looked = {"modules": checked.modules, "tools": checked.tools, "ignored": checked.ignored}
+    items = {str(kind): checked.items[kind] for kind in ITEM_KINDS}
+    looked = {"modules": checked.modules, "tools": checked.tools, **items, "ignored": checked.ignored}
     return {"path": path, **counts, **looked, "findings": findings}

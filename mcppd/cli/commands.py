@@ -20,12 +20,14 @@ COMMANDS: Final = {
     "start": "Start the daemon in the background.",
     "stop": "Stop the daemon, with everything it started.",
     "status": "Show the daemon, its sessions and its modules.",
-    "list": "List the tools that are served.",
+    "list": "List the tools, prompts and resources that are served.",
+    "config": "Print what an agent has to be told, to be run or pasted.",
     "call": "Call a tool.",
     "help": "Show what the tools are for, or how to use one.",
     "reload": "Load what has changed on disk, and say what it was.",
     "new": "Make a module that works, and register it.",
     "check": "Check the registry and its modules, without a daemon.",
+    "service": "Have systemd run the daemon: install, uninstall, status.",
     "demo": "Show in a second that a saved change is live.",
 }
 """Each command is `command` in the file of its name; the sentence is the first of its help."""
@@ -123,7 +125,12 @@ def _in_one_line(error: click.ClickException) -> str:
     text = " ".join(error.format_message().split()).rstrip(".")
     text = text[:1].lower() + text[1:]
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return f"{text}; see {context.command_path} --help" if context else text
+    if context is None:
+        return text
+    from mcppd.cli.invocation import again
+
+    _, _, names = context.command_path.partition(" ")
+    return f"{text}; see {again(names, '--help')}"
 
 
 def _accept_any_text() -> None:

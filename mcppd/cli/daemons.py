@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import shlex
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -32,13 +33,12 @@ class Daemon:
     registry: str | None  # its real path, None for the default registry
     paths: places.SocketPaths
 
-    def command(self, name: str) -> str:
-        """A command line about the same daemon."""
-        options = [
-            f"--config {self.config}" if self.config else "",
-            f"--socket {self.socket}" if self.socket else "",
-        ]
-        return " ".join(filter(None, [f"mcppd {name}", *options]))
+    def command(self, words: str) -> str:
+        """A command line about the same daemon, to be run from here."""
+        from mcppd.cli.invocation import again
+
+        options = [("--config", self.config), ("--socket", self.socket)]
+        return " ".join([again(words), *(f"{name} {shlex.quote(path)}" for name, path in options if path)])
 
 
 class NoDaemonError(CommandError):
@@ -89,7 +89,9 @@ def run(coroutine: Coroutine[Any, Any, Answer]) -> Answer:
     except RefusedError as error:
         raise CommandError(str(error)) from None
     except ClientError as error:
-        raise CommandError(f"{error}: `mcppd status` shows whether it is well", status=1) from None
+        from mcppd.cli.invocation import again
+
+        raise CommandError(f"{error}: `{again('status')}` shows whether it is well", status=1) from None
 
 
 async def connect_control(daemon: Daemon) -> Client:

@@ -163,10 +163,15 @@ def _urgency(module: Module) -> int:
 
 def _module_rows(module: Module, short: Shortener) -> Iterator[Row]:
     loaded = "nothing loaded" if module.generation is None else f"generation {module.generation}"
-    tools, workers = counted(len(module.tools), "tool"), counted(module.workers, "worker")
+    workers = counted(module.workers, "worker")
     where = (short.home(module.directory), "dim")
     yield row(
-        (module.state, STYLES.get(module.state, "")), one_line(module.name), loaded, tools, workers, where
+        (module.state, STYLES.get(module.state, "")),
+        one_line(module.name),
+        loaded,
+        module.offers,
+        workers,
+        where,
     )
     if module.fault:
         place = Place.read(module.fault)

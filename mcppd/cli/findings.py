@@ -6,7 +6,8 @@ import glob
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -14,8 +15,11 @@ from mcppd.cli import sources
 from mcppd.core.catalog import build_catalog, make_offer
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
+from mcppd.core.findings import Finding, place_of
+from mcppd.core.items import needs
+from mcppd.core.kinds import Kind
 from mcppd.core.registry import Entry
-from mcppd.core.review import Finding, review_manifest, review_names, review_registry
+from mcppd.core.review import review_manifest, review_names, review_registry
 from mcppd.core.yaml import Document, read_yaml
 from mcppd.reloading.loader import ENTRY, MANIFEST, Loaded, Loader, Scan, load
 from mcppd.reloading.slots import module_of
@@ -31,6 +35,7 @@ class Checked:
     findings: dict[Finding, None] = field(default_factory=dict)  # each once
     modules: int = 0
     tools: int = 0
+    items: Counter[Kind] = field(default_factory=Counter)
     ignored: list[str] = field(default_factory=list)  # templates
 
     def add(self, found: Iterable[Finding]) -> None:
@@ -117,7 +122,9 @@ def _modules(modules: Iterable[Loaded], checked: Checked) -> None:
             continue
         document = read_yaml(loaded.files[_manifest_of(loaded)], _manifest_of(loaded))
         checked.tools += len(loaded.manifest.tools)
+        checked.items.update(item.kind for item in loaded.manifest.items)
         checked.add(review_manifest(document, loaded.manifest))
+        checked.add(_files(document, loaded))
         if loaded.name in taken:
             wrong = f"the name {loaded.name!r} is taken by {taken[loaded.name]}: give one of them another"
             checked.add([Finding(True, document.fault(("name",), wrong, at_value=True))])
@@ -146,8 +153,19 @@ def _module_fault(loaded: Loaded) -> Iterator[Finding]:
         yield _at(loaded.entry, wrong, is_error=True)
 
 
+def _files(document: Document, loaded: Loaded) -> Iterator[Finding]:
+    """The files of resources that aren't there."""
+    for item in loaded.manifest.items if loaded.manifest is not None else ():
+        if item.file is not None and not os.path.isfile(os.path.join(loaded.directory, item.file)):
+            where = (*place_of(document, item.kind, item.key), "file")
+            wrong = (
+                f"resource {item.key[:60]!r}: there is no file {item.file} in {loaded.directory}: write it"
+            )
+            yield Finding(False, document.fault(where, wrong, at_value=True))
+
+
 def _names(modules: Iterable[Loaded], documents: Mapping[str, Document]) -> Iterator[Finding]:
-    """What becomes of the names of tools when these modules are served together."""
+    """What becomes of names when these modules are served together."""
     served = []
     for loaded in modules:
         tools = loaded.manifest.tools if loaded.manifest is not None else ()
@@ -160,12 +178,15 @@ def _sources(loaded: Loaded) -> Iterator[Finding]:
     """What is wrong with the module's Python, by the interpreter that is to run it."""
     paths = sorted(path for path in loaded.stamps if path.endswith(".py"))
     entry = os.path.join(loaded.directory, ENTRY)
+    needed = (
+        needs(loaded.manifest.tools, loaded.manifest.items) if loaded.manifest is not None else ("execute",)
+    )
     python = loaded.generation(0).python
     if python is None:
-        problems = sources.problems_of(paths, entry)
+        problems = sources.problems_of(paths, entry, needed)
     else:
         try:
-            problems = _problems_by(python, paths, entry)
+            problems = _problems_by(python, paths, entry, needed)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             wrong = f"its sources can't be compiled by {python} ({_reason(error)}): correct `python:`"
             yield _at(loaded.entry, wrong, is_error=True)
@@ -174,11 +195,11 @@ def _sources(loaded: Loaded) -> Iterator[Finding]:
         yield Finding(problem.pop("is_error"), Fault(**problem))
 
 
-def _problems_by(python: str, paths: list[str], entry: str) -> list[sources.Problem]:
+def _problems_by(python: str, paths: list[str], entry: str, needed: Sequence[str]) -> list[sources.Problem]:
     """The same, by another interpreter."""
     done = subprocess.run(
         [python, "-I", "-S", "-X", "utf8", sources.__file__],
-        input=json.dumps({"paths": paths, "entry": entry}),
+        input=json.dumps({"paths": paths, "entry": entry, "needs": needed}),
         capture_output=True,
         encoding="utf-8",
         timeout=COMPILE_LIMIT,

@@ -9,37 +9,45 @@ import click
 from mcppd.cli.answers import Answer
 from mcppd.cli.daemons import ask, daemon_options, find_daemon
 from mcppd.cli.output import is_terminal, print_json, print_table, say
+from mcppd.core.items import KEYS, reported_name
+from mcppd.core.kinds import KINDS, Kind
+
+Row = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Tool(Answer):
-    """A tool that is served."""
+class Listed(Answer):
+    """Something that is served."""
 
     name: str = ""
+    uri: str = ""
+    uriTemplate: str = ""  # noqa: N815 - read by its name
     module: str = ""
+    title: str = ""
     description: str = ""
 
-    @property
-    def row(self) -> tuple[str, str, str]:
-        """Name, module, and the first line of what it is for."""
-        lines = self.description.strip().splitlines()
-        return self.name, self.module, lines[0].replace("\t", " ") if lines else ""
+    def row(self, kind: Kind) -> Row:
+        """What it is called, its module, and the first line of what it is for."""
+        key: str = getattr(self, KEYS[kind])
+        lines = (self.description or self.title).strip().splitlines()
+        return reported_name(kind, key), self.module, lines[0].replace("\t", " ") if lines else ""
 
 
 @click.command("list")
 @daemon_options
-@click.option("--json", "as_json", is_flag=True, help="Print the tools with their schemas, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, tools with their schemas.")
 def command(*, config: str | None, socket: str | None, as_json: bool) -> None:
-    """List the tools that are served.
+    """List the tools, prompts and resources that are served.
 
-    A line for each: name, module, description, with tabs between them. A table on a terminal.
+    A line for each: name, module, description, with tabs between them. A prompt's name follows
+    `prompt:`, a resource is named by its URI. A table on a terminal.
     """
     answer = ask(find_daemon(config, socket), "mcppd/list")
-    rows = [Tool.read(each).row for each in answer.get("tools", ())]
+    rows = [Listed.read(each).row(kind) for kind in KINDS for each in answer.get(kind) or ()]
     if as_json:
         print_json(answer)
     elif is_terminal():
-        print_table(("tool", "module", "description"), rows)
+        print_table(("name", "module", "description"), rows)
     else:
         for row in rows:
             say("\t".join(row))

@@ -10,21 +10,25 @@ import ast
 import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 Problem = dict[str, Any]
 """`is_error`, and the members of a Fault."""
 
-NO_EXECUTE = "there is no function `execute(tool_name, arguments, context)` in it: add one, it runs the tools"
+FUNCTIONS = {
+    "execute": "`execute(tool_name, arguments, context)` in it: add one, it runs the tools",
+    "get_prompt": "`get_prompt(name, arguments, context)` in it: add one, it makes the prompts",
+    "read_resource": "`read_resource(uri, variables, context)` in it: add one, it reads the resources",
+}
 
 
-def problems_of(paths: list[str], entry: str) -> list[Problem]:
-    """What is wrong with source files; `entry` is the one that must have an `execute`."""
-    return [problem for path in paths for problem in _of_file(path, is_entry=path == entry)]
+def problems_of(paths: list[str], entry: str, needs: Sequence[str] = ("execute",)) -> list[Problem]:
+    """What is wrong with source files; `entry` is the one that must have the functions that are needed."""
+    return [problem for path in paths for problem in _of_file(path, needs if path == entry else ())]
 
 
-def _of_file(path: str, *, is_entry: bool) -> Iterator[Problem]:
+def _of_file(path: str, needs: Sequence[str]) -> Iterator[Problem]:
     try:
         with open(path, "rb") as file:
             text = file.read()
@@ -38,8 +42,11 @@ def _of_file(path: str, *, is_entry: bool) -> Iterator[Problem]:
         yield {"is_error": False, "file": path, "line": each.lineno, "message": str(each.message)}
     if not isinstance(tree, ast.Module):
         yield tree
-    elif is_entry and not has_execute(tree):
-        yield {"is_error": True, "file": path, "line": 1, "column": 1, "message": NO_EXECUTE}
+        return
+    for name in needs:
+        if not may_have(tree, name):
+            wrong = f"there is no function {FUNCTIONS[name]}"
+            yield {"is_error": True, "file": path, "line": 1, "column": 1, "message": wrong}
 
 
 def _compiled(path: str, text: bytes) -> ast.Module | Problem:
@@ -57,19 +64,19 @@ def _compiled(path: str, text: bytes) -> ast.Module | Problem:
     return tree
 
 
-def has_execute(tree: ast.Module) -> bool:
-    """Whether a module could have a global `execute`; only running it would tell for sure."""
+def may_have(tree: ast.Module, function: str) -> bool:
+    """Whether a module could have a global function; only running it would tell for sure."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            named = node.name in ("execute", "__getattr__")
+            named = node.name in (function, "__getattr__")
         elif isinstance(node, ast.alias):
-            named = (node.asname or node.name) in ("execute", "*")
+            named = (node.asname or node.name) in (function, "*")
         elif isinstance(node, ast.Name):
-            named = node.id == "execute" and isinstance(node.ctx, ast.Store)
+            named = node.id == function and isinstance(node.ctx, ast.Store)
         elif isinstance(node, ast.Constant):
-            named = node.value == "execute"  # globals()["execute"] = …
+            named = node.value == function  # globals()["execute"] = …
         else:
-            named = isinstance(node, ast.Global) and "execute" in node.names
+            named = isinstance(node, ast.Global) and function in node.names
         if named:
             return True
     return False
@@ -77,4 +84,4 @@ def has_execute(tree: ast.Module) -> bool:
 
 if __name__ == "__main__":
     asked = json.load(sys.stdin)
-    json.dump(problems_of(asked["paths"], asked["entry"]), sys.stdout)
+    json.dump(problems_of(asked["paths"], asked["entry"], asked["needs"]), sys.stdout)

@@ -14,7 +14,7 @@ from mcppd.cli.output import is_terminal, print_json, print_table, say
 Row = tuple[str, ...]
 
 SESSION_COLUMNS: Final = ("session", "workspace", "connected", "calls")
-MODULE_COLUMNS: Final = ("module", "state", "version", "tools", "workers", "directory")
+MODULE_COLUMNS: Final = ("module", "state", "version", "offers", "workers", "directory")
 
 
 @click.command("status")
@@ -85,8 +85,14 @@ def module_rows(status: Status) -> Iterator[Row]:
             if module.generation is not None
             else "nothing loaded"
         )
-        tools, workers = counted(len(module.tools), "tool"), counted(module.workers, "worker")
-        yield module.name, module.state, version, tools, workers, module.directory
+        yield (
+            module.name,
+            module.state,
+            version,
+            module.offers,
+            counted(module.workers, "worker"),
+            module.directory,
+        )
 
 
 def finding_rows(status: Status) -> Iterator[Row]:
@@ -98,8 +104,7 @@ def finding_rows(status: Status) -> Iterator[Row]:
     for text in status.warnings:
         yield "warning", text
     for each in status.shadowed:
-        shadowed = Shadowed.read(each)
-        yield "shadowed", f"{shadowed.tool} of module {shadowed.module} is listed as {shadowed.listed_as}"
+        yield "shadowed", str(Shadowed.read(each))
     if status.last_reload:
         report = Report.read(status.last_reload)
         yield "reload", report.heading()

@@ -15,6 +15,7 @@ from mcppd.cli.daemons import Daemon, NoDaemonError, ask, daemon_options, find_d
 from mcppd.cli.errors import CommandError
 from mcppd.cli.locks import is_locked
 from mcppd.cli.output import say
+from mcppd.cli.supervised import end
 
 STOP_LIMIT: Final = 60.0
 """Seconds until a daemon must be gone: calls that run are given a while to finish before they are ended."""
@@ -28,9 +29,15 @@ def command(config: str | None, socket: str | None) -> None:
     """Stop the daemon, with everything it started.
 
     Comes back when the process, its sockets and its lock are gone. Nothing happens if no
-    daemon is running. An agent that is still connected may start another one.
+    daemon is running. An agent that is still connected may start another one; not so where
+    systemd runs it, which listens no more until `mcppd start`.
     """
     daemon = find_daemon(config, socket)
+    ended = end(daemon.paths)
+    if ended is not None:
+        what = f"pid {ended}" if ended else "it wasn't running"
+        say(f"mcppd has stopped: {what}; systemd listens no more until `{daemon.command('start')}`")
+        return
     try:
         pid = ask(daemon, "mcppd/status").get("pid")
         process = _watch(pid)
