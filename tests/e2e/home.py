@@ -42,10 +42,11 @@ class Home:
         listed = [tool if isinstance(tool, dict) else {"name": tool} for tool in tools]
         (directory / "tool.yaml").write_text(json.dumps({"name": name, "tools": listed}))
 
-    async def shim(self) -> Client:
+    async def shim(self, *options: str) -> Client:
         """A shim as an agent starts it: a leader of its group, in a project."""
         process = await asyncio.create_subprocess_exec(
             *SHIM,
+            *options,
             cwd=self.work,
             env=self.environment,
             stdin=asyncio.subprocess.PIPE,

@@ -77,14 +77,19 @@ class Agent:
     @classmethod
     async def start(cls, kind: Kind, daemon: Daemon, directory: Path) -> Agent:
         """A connected client that works in a directory; all it has of our environment is what its SDK passes on."""
-        directory.mkdir()
         shim = [sys.executable, "-I", "-S", str(REPOSITORY / "shim" / "__main__.py")]
         options = ["--config", str(daemon.registry), "--socket", str(daemon.socket)]
+        return await cls.of(kind, [*shim, *options], daemon.environment, directory)
+
+    @classmethod
+    async def of(cls, kind: Kind, command: list[str], environment: dict[str, str], directory: Path) -> Agent:
+        """The same, of a server that is started by any command."""
+        directory.mkdir()
         with Path(f"{directory}.stderr").open("wb") as errors:
             process = await asyncio.create_subprocess_exec(
-                *(kind.python(), "-m", f"tests.e2e.peers.{kind.script}", kind.mode, *shim, *options),
+                *(kind.python(), "-m", f"tests.e2e.peers.{kind.script}", kind.mode, *command),
                 cwd=directory,
-                env=daemon.environment | {"PYTHONPATH": str(REPOSITORY), "SECRET": "s3cret"},
+                env=environment | {"PYTHONPATH": str(REPOSITORY), "SECRET": "s3cret"},
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=errors,
