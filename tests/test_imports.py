@@ -19,19 +19,23 @@ ROOT = Path(__file__).parents[1]
 ROOMS = {
     "__init__": {"mcppd_shim"},
     "__main__": {"cli"},
+    "agents": {"mcppd_shim"},
     "bundled": set(),
     "cli": {
-        *("daemon", "starting", "client", "core", "bundled", "mcppd_shim"),
+        *("agents", "daemon", "starting", "supervision", "client", "core", "bundled", "mcppd_shim"),
         "reloading",  # `check` and `new` read files as the daemon's loader does, without a daemon
     },
     "daemon": {
         *("serving", "reloading", "workers", "backends", "transport", "client", "core", "mcppd_shim"),
-        *("bundled", "logs", "starting", "status", "tasks"),
+        *("agents", "bundled", "dumping", "logs", "signing", "starting", "status", "supervision", "tasks"),
     },
+    "dumping": set(),
     "logs": {"core"},
+    "signing": {"core"},
     "status": {"core"},
     "tasks": set(),
     "starting": {"transport", "core", "bundled", "mcppd_shim"},
+    "supervision": {"transport"},
     "reloading": {"workers", "backends", "core"},
     "serving": {"transport", "core"},
     "workers": {"transport", "core"},

@@ -74,11 +74,12 @@ def metadata(wheel: Path) -> Message:
         return message_from_bytes(archive.read(name))
 
 
-def test_the_wheel_holds_the_packages_and_the_bundled_tools_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_the_packages_the_bundled_tools_and_the_units_and_nothing_else(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         files = {name for name in archive.namelist() if ".dist-info/" not in name}
     expected = files_below("mcppd", "mcppd") | files_below("shim", "mcppd_shim")
     expected |= files_below("tools", "mcppd/_bundled/tools") | {"mcppd/_bundled/tools.yaml"}
+    expected |= files_below("systemd", "mcppd/_bundled/systemd")
     assert files == expected
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from mcppd.core import manifest, manifest_items, registry
+from mcppd.core import limits, manifest, manifest_items, registry
 from mcppd.core.errors import FaultError
 from mcppd.core.shapes import Each, Members, Number
 from mcppd.core.yaml import read_yaml
@@ -100,7 +100,9 @@ def test_the_registry_has_the_same_keys_in_parser_and_schema() -> None:
     assert set(REGISTRY["properties"]) == set(registry.KEYS)
     assert set(ENTRY["properties"]) == set(registry.OPTIONS)
     assert set(ENTRY["properties"]["tools"]["properties"]) == set(registry.TOOL_OPTIONS)
-    for each in (REGISTRY, ENTRY, ENTRY["properties"]["tools"]):
+    of_tool = ENTRY["properties"]["tools"]["properties"]["limits"]["additionalProperties"]
+    assert set(of_tool["properties"]) == set(limits.TOOL_LIMITS)
+    for each in (REGISTRY, ENTRY, ENTRY["properties"]["tools"], of_tool):
         assert each["additionalProperties"] is False  # the parser warns of any other key
 
 
@@ -110,8 +112,11 @@ def test_the_manifest_has_the_same_keys_in_parser_and_schema() -> None:
     shapes = {"tools": Members({"name": str, **manifest._TOOL.known}), **manifest_items.SHAPES}
     for kind, shape in shapes.items():
         schema = MANIFEST["definitions"][DEFINITIONS[kind]]
+        own = {*limits.TOOL_LIMITS} if kind == "tools" else set()  # these aren't MCP's
         for path, parsed, shown in sayings(shape, schema, kind):
-            assert shown == parsed, path
+            assert shown == (
+                parsed | own if path == kind and "name" in parsed and len(parsed) > 1 else parsed
+            ), path
         assert "additionalProperties" not in schema  # MCP may know more, and it is passed on
     assert MANIFEST["definitions"]["enum"]["maxItems"] == manifest_items.MAX_ENUM
 
@@ -127,8 +132,33 @@ def test_words_to_choose_from_are_the_same(schema: Any, key: str, words: set[str
     assert set(schema[key]["enum"]) == words
 
 
-def test_workers_have_the_same_bounds() -> None:
-    assert ENTRY["properties"]["workers"]["maximum"] == registry.MAX_WORKERS
+@pytest.mark.parametrize("properties", [ENTRY["properties"], MANIFEST["properties"]])
+def test_limits_have_the_same_bounds(properties: dict[str, Any]) -> None:
+    bounds = {
+        "workers": (1, limits.MAX_WORKERS),
+        "queue": (0, limits.MAX_QUEUE),
+        "processes": (0, limits.MAX_PROCESSES),
+    }
+    for key, bound in bounds.items():
+        assert (properties[key]["minimum"], properties[key]["maximum"]) == bound
+    assert REGISTRY["definitions"]["size"] == MANIFEST["definitions"]["size"]
+    assert REGISTRY["definitions"]["size"]["anyOf"][1]["maximum"] == limits.MAX_SIZE
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0", "100000", "1.0", "512M", "1.5G", "1.5 GiB", "2kb", "7B", "1t", "' 64M '", "-1", "1.5", "M", "1_000", "1e5",
+     "5 apples", "1..5G", "true", "[1]", "1P", "9999T", ".inf"],
+)  # fmt: skip
+def test_parser_and_schema_agree_on_sizes(text: str) -> None:
+    value = value_of(text)
+    try:
+        limits.size(value)
+    except ValueError:
+        is_good = text == "9999T"  # its number is too large, which no pattern can tell
+    else:
+        is_good = True
+    assert is_valid(REGISTRY["definitions"]["size"], value) == is_good
 
 
 @pytest.mark.parametrize("schema", [REGISTRY, MANIFEST])
@@ -147,7 +177,12 @@ modules:
   python: .venv
   env: {A: '1'}
   pass_env: [B]
-  tools: {allow: [x], deny: ['y*']}
+  import_timeout: 60
+  memory: 1.5G
+  processes: 16
+  output: 100000
+  queue: 8
+  tools: {allow: [x], deny: ['y*'], limits: {x: {timeout: 5, output: 1M}, 'y*': {timeout: }}}
   on_broken: fail
   watch: ['*.json']
 instructions: words
@@ -183,6 +218,14 @@ REGISTRIES = [
     ("modules: [{path: a, workers: 0}]", False),
     ("modules: [{path: a, workers: 65}]", False),
     ("modules: [{path: a, workers: 1.5}]", False),
+    ("modules: [{path: a, memory: much}]", False),
+    ("modules: [{path: a, output: -1}]", False),
+    ("modules: [{path: a, queue: 10001}]", False),
+    ("modules: [{path: a, processes: some}]", False),
+    ("modules: [{path: a, tools: {limits: [x]}}]", False),
+    ("modules: [{path: a, tools: {limits: {x: 5}}}]", False),
+    ("modules: [{path: a, tools: {limits: {x: {memory: 1G}}}}]", False),
+    ("modules: [{path: a, tools: {limits: {x: {timeout: soon}}}}]", False),
     ("modules: [{path: a, overlap: 'no'}]", False),
     ("modules: [{path: a, python: 3.11}]", False),
     ("modules: [{path: a, env: [A]}]", False),
@@ -238,6 +281,12 @@ MANIFESTS = [
     ("name: m\ntools: []", True),
     ("name: m\nscope: global\nabout: words\ntimeout: 3\ntools: []\nprompts: []\nresources:", True),
     ("name: m\nscope:\nabout:\ntimeout:\ntools: []", True),
+    ("name: m\nworkers: 1\nqueue: 0\nmemory: 64M\nprocesses: 0\noutput:\nimport_timeout: 1\ntools: []", True),
+    (tool("timeout: 5, output: 1M"), True),
+    (tool("timeout: soon"), False),
+    (tool("output: [1]"), False),
+    ("name: m\nworkers: 0\ntools: []", False),
+    ("name: m\nmemory: {a: b}\ntools: []", False),
     (tool("title: T, description: d, inputSchema: {type: object, properties: {a: {type: string}}}"), True),
     (tool("inputSchema: {$defs: {a: {}}, properties: {b: {$ref: '#/$defs/a'}}}"), True),
     (tool("outputSchema: {type: array}, portable: false, _meta: {a: 1}, x-more: [1]"), True),
