@@ -183,7 +183,8 @@ def is_id(value: Any) -> bool:
 
 def encode_result(ident: Id, result: bytes) -> bytes:
     """The answer to a request, of a result already encoded; like every answer it begins with the id (D10)."""
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode_id(ident), result)
+    # joined, since `%` takes ten times as long for a large result
+    return b"".join((b'{"jsonrpc":"2.0","id":', encode_id(ident), b',"result":', result, b"}"))
 
 
 def encode_error(ident: Id | None, code: int, message: str, data: Any = None) -> bytes:

@@ -9,6 +9,7 @@ from typing import Final
 
 import orjson
 
+from mcppd.core.calls import Spent
 from mcppd.core.catalog import CALL_TOOL
 from mcppd.core.effects import CallTool, Complete, GetPrompt, InputRequired, List, ReadResource, Work
 from mcppd.core.errors import INTERNAL_ERROR, InputRequiredError, ProtocolError, ToolError
@@ -24,6 +25,7 @@ from mcppd.serving.live_resources import LiveResources
 from mcppd.serving.prompts import Prompts
 from mcppd.serving.resources import Resources
 from mcppd.serving.seams import Calls, Served
+from mcppd.serving.stored_results import StoredResults
 from mcppd.serving.tools import ToolCalls
 
 __all__ = ["Answers", "Caller"]
@@ -39,21 +41,24 @@ URI_SHOWN: Final = 200
 class Answers:
     """Answers what sessions ask."""
 
-    def __init__(self, served: Served, calls: Calls, tasks: asyncio.TaskGroup, tell: Tell) -> None:
+    def __init__(
+        self, served: Served, calls: Calls, stored: StoredResults, tasks: asyncio.TaskGroup, tell: Tell
+    ) -> None:
         live = LiveResources(calls, tasks)
         self._lists = Lists(served, live)
-        self._tools = ToolCalls(served, calls, Help(served, calls, live.notes))
+        self._tools = ToolCalls(served, calls, Help(served, calls, live.notes), stored)
         self._prompts = Prompts(served, calls)
-        self._resources = Resources(served, calls, live)
+        self._resources = Resources(served, calls, live, stored)
         self._completions = Completions(served, calls)
         self._tell = tell
 
     async def answer(self, caller: Caller, effect: Work, size: int, callbacks: Callbacks) -> Answer:
         """The answer to a request that came in a line of `size` bytes, whatever happens to it."""
         started = time.monotonic()
+        origin = Origin(caller, effect.ticket, callbacks)
         answer: Answer
         try:
-            answer = await self._work(Origin(caller, effect.ticket, callbacks), effect, size)
+            answer = await self._work(origin, effect, size)
         except ToolError as error:
             answer = _failure(effect, error)
         except ProtocolError as error:
@@ -61,12 +66,12 @@ class Answers:
         except InputRequiredError as error:
             answer = InputRequired(error.requests, error.state)
         except asyncio.CancelledError:
-            self._note(effect, started, "cancelled")
+            self._note(effect, started, origin.spent, "cancelled")
             raise
         except Exception:
             logger.exception("%s failed inside mcppd", effect.ticket.method)
             answer = ProtocolError(INTERNAL_ERROR, "Internal error: see the daemon's log")
-        self._note(effect, started, *_outcome(answer))
+        self._note(effect, started, origin.spent, *_outcome(answer))
         return answer
 
     async def _work(self, origin: Origin, effect: Work, size: int) -> Answer:
@@ -82,13 +87,13 @@ class Answers:
             case List():
                 return await self._lists.page(origin, effect)
 
-    def _note(self, effect: Work, started: float, outcome: str, error: str = "") -> None:
+    def _note(self, effect: Work, started: float, spent: Spent, outcome: str, error: str = "") -> None:
         """Tell people how a request ended; lists and completions are no news."""
         name = _name(effect)
         if name is not None:
             client = effect.ticket.client
             agent = client.name if client else "unknown"
-            self._tell(CallEnded(agent, name, time.monotonic() - started, outcome, error))
+            self._tell(CallEnded(agent, name, time.monotonic() - started, outcome, error, spent.waited))
 
 
 def _failure(effect: Work, error: ToolError) -> Answer:

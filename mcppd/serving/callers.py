@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcppd.core.calls import AgentEnvironment, CallContext
+from mcppd.core.calls import AgentEnvironment, CallContext, Spent
 from mcppd.core.effects import Ticket
 from mcppd.core.modules import Module
 from mcppd.core.workspace import Hints, choose_workspace
@@ -35,6 +35,7 @@ class Origin:
     caller: Caller
     ticket: Ticket
     callbacks: Callbacks
+    spent: Spent = field(default_factory=Spent)
 
     async def context(self, module: Module) -> CallContext:
         """What a call of a module carries. Raises ToolError where a local one would have no workspace."""
@@ -57,6 +58,7 @@ class Origin:
             log_level=self.callbacks.log_level,
             ask=self.callbacks.ask,
             capabilities=self.ticket.capabilities,
+            spent=self.spent,
         )
 
     @property

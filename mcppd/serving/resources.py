@@ -16,6 +16,7 @@ from mcppd.serving.encoded import with_element
 from mcppd.serving.files import read_contents
 from mcppd.serving.live_resources import LiveResources
 from mcppd.serving.seams import Calls, Served
+from mcppd.serving.stored_results import StoredResults
 
 NOTICE_URI: Final = "mcppd://notice"
 """Of the contents that say that those before them are of an older version (D7); theirs stay what they are."""
@@ -34,14 +35,17 @@ class _Source:
 class Resources:
     """Answers resources/read."""
 
-    def __init__(self, served: Served, calls: Calls, live: LiveResources) -> None:
+    def __init__(self, served: Served, calls: Calls, live: LiveResources, stored: StoredResults) -> None:
         self._served = served
         self._calls = calls
         self._live = live
+        self._stored = stored
 
     async def read(self, origin: Origin, effect: ReadResource) -> Encoded:
         """The contents of a resource. Raises ToolError, ProtocolError, InputRequiredError."""
         uri = effect.uri
+        if (kept := self._stored.find(uri)) is not None:
+            return Encoded("contents", await read_contents(uri, kept.path, kept.mime_type))
 
         async def use(seen: Seen) -> Encoded:
             body = await self._declared(origin, seen, uri)

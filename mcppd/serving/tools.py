@@ -15,15 +15,17 @@ from mcppd.serving.attempts import Seen, attempted, text_of_fault
 from mcppd.serving.callers import Origin
 from mcppd.serving.helping import Help, nearest_text
 from mcppd.serving.seams import Calls, Served
+from mcppd.serving.stored_results import StoredResults
 
 
 class ToolCalls:
     """Answers tools/call."""
 
-    def __init__(self, served: Served, calls: Calls, helping: Help) -> None:
+    def __init__(self, served: Served, calls: Calls, helping: Help, stored: StoredResults) -> None:
         self._served = served
         self._calls = calls
         self._help = helping
+        self._stored = stored
 
     async def call(self, origin: Origin, effect: CallTool, size: int) -> ToolResult:
         """The result of a call of `size` bytes. Raises ToolError, ProtocolError, InputRequiredError."""
@@ -63,7 +65,7 @@ class ToolCalls:
             raise ToolError(
                 f"Error: the arguments of {tool.name!r} do not fit its input schema:\n" + "\n".join(faults)
             )
-        return await self._calls.call_tool(tool, accepted, context)
+        return await self._stored.noted(tool, await self._calls.call_tool(tool, accepted, context))
 
     async def _with_notice(self, tool: Tool, result: ToolResult, notice: str) -> ToolResult:
         """The result with the notice as its last text, and inside its structure where the schema allows (D7)."""
