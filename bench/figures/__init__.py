@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from bench.figures import call, cold, idle, memory, save, start
+from bench.figures import call, cold, flood, idle, lists, memory, save, start
 from bench.plan import Plan
 from bench.results import Figure
 
@@ -13,6 +13,8 @@ FIGURES: Final[dict[str, Callable[[Plan], Figure]]] = {
     "start": start.measure,
     "cold": cold.measure,
     "call": call.measure,
+    "lists": lists.measure,
+    "flood": flood.measure,
     "save": save.measure,
     "memory": memory.measure,
     "idle": idle.measure,

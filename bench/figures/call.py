@@ -8,19 +8,17 @@ time; each is called ten times in its turn.
 
 from __future__ import annotations
 
-import json
-import socket
 from collections.abc import Callable, Iterator
-from time import perf_counter
 from typing import Final
 
-from bench.agents import Agent, request
+from bench.agents import Agent
 from bench.figures.start import MODULES, TOOLS
-from bench.homes import Home, echo_tool, environment, new_home
+from bench.homes import echo_tool, environment, new_home
 from bench.peers import JSON_LOOP
 from bench.plan import Plan, peer_agents
 from bench.results import Figure, Row
 from bench.series import Series, Subject, take_turns
+from bench.sockets import Plain
 
 IN_A_TURN: Final = 10
 """Calls: so that each runs with its own things in the processor's caches, as in a row of calls."""
@@ -34,13 +32,18 @@ def measure(plan: Plan) -> Figure:
         home.add_module("echo", [echo_tool()])
         home.add_modules(MODULES, TOOLS)
         home.start_daemon()
-        with home.agent() as shim, Agent(JSON_LOOP, environment(home.path), home.project) as loop:
+        with (
+            home.agent() as shim,
+            Agent(JSON_LOOP, environment(home.path), home.project) as loop,
+            Plain(home.control.with_name("mcp.sock")) as direct,
+        ):
+            direct.greet(home)
             for agent in (loop, shim):
                 agent.handshake()
             subjects = [
                 Subject("tools/call through the shim", _calling(shim)),
                 Subject("JSON loop", _calling(loop)),
-                Subject("tools/call straight on the socket", _on_socket(home)),
+                Subject("tools/call straight on the socket", _on_socket(direct)),
                 *(Subject(f"{name} server", _calling(agent)) for name, agent in peers.items()),
             ]
             found = take_turns(subjects, plan.rounds(500, 50), warm=5, unit="µs")
@@ -65,22 +68,11 @@ def _calling(agent: Agent) -> Callable[[], Iterator[float]]:
     return turn
 
 
-def _on_socket(home: Home) -> Callable[[], Iterator[float]]:
-    connection = socket.socket(socket.AF_UNIX)
-    connection.connect(str(home.control.with_name("mcp.sock")))
-    hello = {"cwd": str(home.project), "registry": None, "env": home.environment}
-    connection.sendall(
-        json.dumps({"jsonrpc": "2.0", "method": "mcppd/hello", "params": hello}).encode() + b"\n"
-    )
-    lines = connection.makefile("rb")
-
+def _on_socket(client: Plain) -> Callable[[], Iterator[float]]:
     def turn() -> Iterator[float]:
-        for number in range(IN_A_TURN):
-            line = request(number, "tools/call", ECHO)
-            started = perf_counter()
-            connection.sendall(line)
-            answer = lines.readline()
-            yield perf_counter() - started
+        for _ in range(IN_A_TURN):
+            answer, seconds = client.ask("tools/call", ECHO)
+            yield seconds
             assert b"hello" in answer
 
     return turn

@@ -27,17 +27,17 @@ class ResultEncoder:
         self._meta = answering(server)
         self._tail = b',"resultType":"complete","_meta":%b}' % encode_value(self._meta)
 
-    def tool_result(self, result: ToolResult, revision: str) -> bytes:
-        """A CallToolResult."""
+    def tool_result(self, result: ToolResult, revision: str) -> list[bytes]:
+        """A CallToolResult, in parts: what is large is copied once, where all of the line is joined."""
         known = REVISIONS[revision]
         parts = [b'{"content":', one_line(adapt_content(result.content, known))]
         if result.structured is not None and _takes_structured(known, result.structured):
             parts += (b',"structuredContent":', one_line(result.structured))
         parts += (b',"isError":true' if result.is_error else b',"isError":false', self._end(known))
-        return b"".join(parts)
+        return parts
 
-    def page(self, page: Page, revision: str) -> bytes:
-        """A ListToolsResult or its like."""
+    def page(self, page: Page, revision: str) -> list[bytes]:
+        """A ListToolsResult or its like, in parts."""
         known = REVISIONS[revision]
         parts = [b'{"%b":' % page.kind.encode(), one_line(page.items)]
         if page.next_cursor is not None:
@@ -45,7 +45,7 @@ class ResultEncoder:
         if known.modern:
             parts.append(_CACHE_MEMBERS)
         parts.append(self._end(known))
-        return b"".join(parts)
+        return parts
 
     def encoded(self, made: Encoded, revision: str) -> bytes:
         """A GetPromptResult, a ReadResourceResult or a CompleteResult."""

@@ -105,9 +105,12 @@ class Session:
         """The line that answers a ticket; None if it is cancelled or answered, or its batch lacks one."""
         if not self._is_open(ticket):
             return None
-        encoded = self._encode(ticket, answer)
+        batch = ticket.batch
+        encoded = self._encode(ticket, answer, b"\n" if batch is None else b"")
         del self._tickets[ticket.id]
-        whole = encoded if ticket.batch is None else ticket.batch.add(encoded)
+        if batch is None:
+            return encoded
+        whole = batch.add(encoded)
         return None if whole is None else whole + b"\n"
 
     def progress(
@@ -173,21 +176,21 @@ class Session:
     def _is_open(self, ticket: Ticket) -> bool:
         return self._tickets.get(ticket.id) is ticket
 
-    def _encode(self, ticket: Ticket, answer: Answer) -> bytes:
+    def _encode(self, ticket: Ticket, answer: Answer, end: bytes) -> bytes:
         match answer:
             case ProtocolError():
-                return error_of(ticket.id, answer, ticket.revision)
+                return error_of(ticket.id, answer, ticket.revision) + end
             case ToolResult():
                 result = self._encoder.tool_result(answer, ticket.revision)
             case Page():
                 result = self._encoder.page(answer, ticket.revision)
             case Encoded():
-                result = self._encoder.encoded(answer, ticket.revision)
+                result = [self._encoder.encoded(answer, ticket.revision)]
             case InputRequired():
-                result = self._encoder.input_required(answer)
+                result = [self._encoder.input_required(answer)]
             case _:
-                result = self._encoder.result(answer, ticket.revision)
-        return encode_result(ticket.id, result)
+                result = [self._encoder.result(answer, ticket.revision)]
+        return encode_result(ticket.id, *result, end=end)
 
     def _on_batch(self, messages: tuple[Message, ...]) -> list[Effect]:
         if not messages or not allows_batches(self.revision):

@@ -70,7 +70,7 @@ def test_a_tool_is_shown_with_what_its_revision_knows_and_all_that_none_does(
     assert all(shown[name] == FULL[name] for name in set(shown) - {"outputSchema"})
     named = {name: value for name, value in shown.items() if name not in ("x-author", "annotated")}
     page = Page("tools", orjson.dumps([named]), "next")
-    message = as_message(ResultEncoder(SERVER).page(page, revision))
+    message = as_message(b"".join(ResultEncoder(SERVER).page(page, revision)))
     assert message["result"]["nextCursor"] == "next"
     check_message("server", revision, message, "tools/list", closed=True)
 
@@ -111,7 +111,7 @@ def test_every_result_fits_the_schema_of_its_revision(
 ) -> None:
     encoded = None if structured is None else orjson.dumps(structured)
     result = ToolResult(orjson.dumps(items), is_error, encoded)
-    message = as_message(ResultEncoder(SERVER).tool_result(result, revision))
+    message = as_message(b"".join(ResultEncoder(SERVER).tool_result(result, revision)))
     check_message("server", revision, message, "tools/call", closed=True)
     sent = message["result"]
     assert sent["isError"] is is_error
@@ -284,7 +284,7 @@ def test_prompts_and_resources_are_shown_with_what_their_revision_knows(
     nulls = dict.fromkeys(optional)
     assert advertise(kind, {**definition, **nulls}, revision) == definition
     named = {name: value for name, value in shown.items() if name != "x-author"}
-    message = as_message(ResultEncoder(SERVER).page(Page(kind, orjson.dumps([named])), revision))
+    message = as_message(b"".join(ResultEncoder(SERVER).page(Page(kind, orjson.dumps([named])), revision)))
     assert message["result"][kind] == [named]
     method = {"prompts": "prompts/list", "resources": "resources/list"}.get(kind, "resources/templates/list")
     check_message("server", revision, message, method, closed=True)
@@ -303,19 +303,22 @@ def test_what_lies_deeper_in_a_prompt_or_a_resource_is_shown_from_its_revision_o
 
 def test_content_with_line_breaks_between_its_values_is_one_line() -> None:
     result = ToolResult(b'[\r\n{"type":"text","text":"a\\nb"}\n]', structured=b'{\n"a": 1}')
-    encoded = ResultEncoder(SERVER).tool_result(result, NEWEST)
+    encoded = b"".join(ResultEncoder(SERVER).tool_result(result, NEWEST))
     assert b"\n" not in encoded
     assert b"\r" not in encoded
     assert json.loads(encoded)["content"][0]["text"] == "a\nb"
-    assert b"\n" not in ResultEncoder(SERVER).page(Page("tools", b"[\n]"), NEWEST)
+    assert b"\n" not in b"".join(ResultEncoder(SERVER).page(Page("tools", b"[\n]"), NEWEST))
 
 
 @pytest.mark.parametrize("revision", LEGACY)
 def test_a_legacy_result_has_nothing_of_the_modern_ones(revision: str) -> None:
     encoder = ResultEncoder(SERVER)
     assert json.loads(encoder.result({}, revision)) == {}
-    assert set(json.loads(encoder.page(Page("tools", b"[]"), revision))) == {"tools"}
-    assert set(json.loads(encoder.tool_result(ToolResult(b"[]"), revision))) == {"content", "isError"}
+    assert set(json.loads(b"".join(encoder.page(Page("tools", b"[]"), revision)))) == {"tools"}
+    assert set(json.loads(b"".join(encoder.tool_result(ToolResult(b"[]"), revision)))) == {
+        "content",
+        "isError",
+    }
 
 
 def test_a_modern_result_says_its_type_and_who_answers() -> None:
@@ -323,7 +326,7 @@ def test_a_modern_result_says_its_type_and_who_answers() -> None:
     meta = {"io.modelcontextprotocol/serverInfo": {"name": "mcppd", "version": "1", "title": "Tools"}}
     common = {"resultType": "complete", "_meta": meta}
     assert json.loads(encoder.result({}, NEWEST)) == common
-    page = json.loads(encoder.page(Page("tools", b"[]", ""), NEWEST))
+    page = json.loads(b"".join(encoder.page(Page("tools", b"[]", ""), NEWEST)))
     assert page == {"tools": [], "nextCursor": "", "ttlMs": 0, "cacheScope": "private", **common}
 
 
