@@ -10,7 +10,7 @@ from select import POLLOUT, poll
 from .hello import hello_line
 from .options import HELP, Options, UsageError, read_options
 from .places import PlaceError, absolute, real_path, registry_path, socket_paths
-from .reach import HostGoneError, UnreachableError, Way
+from .reach import Way
 from .traffic import Traffic
 from .version import VERSION
 
@@ -28,7 +28,7 @@ MESSAGE_BYTES: Final = 3000
 
 
 def main(arguments: list[str]) -> int:
-    """The exit status; 0 when the host ended it."""
+    """The exit status; 0 when the host ended it, and not while there was no daemon."""
     _prepare_process()
     try:
         options = read_options(arguments)
@@ -38,10 +38,8 @@ def main(arguments: list[str]) -> int:
         return _print(HELP if options.help else f"mcppd-shim {VERSION}\n")
     try:
         return _forward(options, _environment())
-    except (PlaceError, UnreachableError) as error:
+    except PlaceError as error:
         return _fail(str(error), FAILED)
-    except HostGoneError:
-        return 0
 
 
 def _forward(options: Options, environ: Mapping[str, str]) -> int:
@@ -50,13 +48,11 @@ def _forward(options: Options, environ: Mapping[str, str]) -> int:
     paths = socket_paths(options.socket, "" if is_default else registry, environ, posix.getuid())
     identity = None if is_default else real_path(registry)
     hello = hello_line(identity, _workspace(options.workspace), environ, meta_tools=options.meta_tools)
-    traffic = Traffic(Way(paths, options.config, options.socket, environ).connect(), hello, parent)
+    traffic = Traffic(Way(paths, options.config, options.socket, environ), hello, parent, _tell)
     traffic.run()
-    if traffic.failure:
-        return _fail(f"stdout can't be written: {traffic.failure}", FAILED)
-    if traffic.host_ended or traffic.host_gone:
-        return 0
-    return _fail(f"the daemon at {paths.mcp} closed the connection; start this server again", FAILED)
+    if traffic.host.failure:
+        return _fail(f"stdout can't be written: {traffic.host.failure}", FAILED)
+    return FAILED if traffic.is_alone and not traffic.host.is_gone else 0
 
 
 def _prepare_process() -> None:
@@ -97,6 +93,11 @@ def _print(text: str) -> int:
 
 
 def _fail(sentence: str, status: int) -> int:
+    _tell(sentence)
+    return status
+
+
+def _tell(sentence: str) -> None:
     """One line for the person, if somebody takes it now; a full pipe must not hold us."""
     line = "".join([character if character.isprintable() else " " for character in f"mcppd-shim: {sentence}"])
     data = line.encode("utf-8", "replace")[: MESSAGE_BYTES - 1] + b"\n"
@@ -107,4 +108,3 @@ def _fail(sentence: str, status: int) -> int:
             posix.write(2, data)
         except OSError:
             pass  # nobody is left to be told
-    return status

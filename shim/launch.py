@@ -9,7 +9,18 @@ import _signal  # type: ignore[import-not-found]  # built in; `signal` would loa
 import posix
 import sys
 
-from .places import absolute, daemon_log, exists, home_directory, real_path, setting
+from .places import (
+    SocketPaths,
+    absolute,
+    check_directories,
+    daemon_log,
+    default_registry,
+    exists,
+    home_directory,
+    real_path,
+    runtime_directory,
+    setting,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,25 +37,93 @@ DEFAULT_LANG: Final = "C.UTF-8"
 # The child could not become a daemon; nobody waits for this status, it is for whoever traces it.
 FAILED_STATUS: Final = 127
 STDERR: Final = 2
+# More than the digits of any process id.
+PID_BYTES: Final = 32
 
 
-def launch(config: str | None, socket: str | None, environ: Mapping[str, str]) -> None:
+def launch(config: str | None, socket: str | None, environ: Mapping[str, str], *options: str) -> int | None:
     """Start a daemon and return at once; one that finds the lock held ends by itself, so twice does no harm.
 
+    `options` are more of `mcppd serve`.
+    The descriptor tells of its end (pidfd_open(2)); None where there is no such thing, or it has ended already.
     Raises OSError when no process can be made; PlaceError, if a relative path has no directory to start at.
     """
     if not sys.executable:
         raise OSError(2, "Python doesn't know its own executable: start the daemon with `mcppd start`")
-    command = _command(config, socket)
+    command = [*_command(config, socket), *options]
     environment = base_environment(environ)
     log = _open_log(environ)
+    reader, writer = posix.pipe()
     try:
         child = posix.fork()
         if child == 0:
-            _detach(log, command, environment)
+            _detach(log, writer, command, environment)
         _wait(child)
+        posix.close(writer)
+        writer = -1
+        return _watch(posix.read(reader, PID_BYTES))
     finally:
-        posix.close(log)
+        for descriptor in (log, reader, writer):
+            if descriptor >= 0:
+                posix.close(descriptor)
+
+
+def claim_start(paths: SocketPaths) -> int | None:
+    """The sole right to start the daemon of this place, till the descriptor is closed; None if another shim has it.
+
+    It saves work and no more: a daemon costs a second of a processor to start, and twenty shims may miss it at once.
+    So whatever goes wrong here is no reason to start none: then the descriptor is one that means nothing.
+    """
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    try:
+        check_directories(paths, posix.getuid(), make=True)
+        descriptor = posix.open(f"{paths.lock}.start", posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC, 0o600)
+    except OSError:
+        return posix.open("/dev/null", posix.O_RDONLY | posix.O_CLOEXEC)
+    try:
+        flock(descriptor, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        posix.close(descriptor)
+        return None
+    except OSError:
+        pass  # a file system without locks
+    return descriptor
+
+
+def is_left_to_systemd(paths: SocketPaths, environ: Mapping[str, str]) -> bool:
+    """Whether these are the sockets of the person's systemd: its unit is enabled, and it runs."""
+    usual = runtime_directory(environ, posix.getuid())
+    settings = default_registry(environ).rpartition("/")[0].rpartition("/")[0]
+    return (
+        paths.mcp == f"{usual}/mcp.sock"
+        and exists(f"{settings}/systemd/user/sockets.target.wants/mcppd.socket")
+        and exists(f"{usual.rpartition('/')[0]}/systemd/private")
+    )
+
+
+def is_served(paths: SocketPaths) -> bool:
+    """Whether a daemon holds the lock of this place: one that begins, serves or ends (proc(5), /proc/locks).
+
+    It is not tried: that could make a daemon give up that begins at this moment.
+    """
+    try:
+        place = b":%d" % posix.stat(paths.lock).st_ino
+        descriptor = posix.open("/proc/locks", posix.O_RDONLY | posix.O_CLOEXEC)
+    except OSError:
+        return False
+    text = b""
+    while part := posix.read(descriptor, 1 << 16):
+        text += part
+    posix.close(descriptor)
+    return any(b" FLOCK " in line and line.split()[5].endswith(place) for line in text.splitlines())
+
+
+def _watch(pid: bytes) -> int | None:
+    try:
+        return posix.pidfd_open(int(pid))
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -113,12 +192,14 @@ def _wait(child: int) -> None:
         pass  # SIGCHLD came to us ignored: the kernel has reaped it
 
 
-def _detach(log: int, command: list[str], environment: dict[str, str]) -> NoReturn:
+def _detach(log: int, writer: int, command: list[str], environment: dict[str, str]) -> NoReturn:
     """In the child: out of the session, out of the family (agents kill groups and descendants), exec."""
     try:
         posix.setsid()
-        if posix.fork() == 0:
+        daemon = posix.fork()
+        if daemon == 0:
             _become(log, command, environment)
+        posix.write(writer, b"%d" % daemon)
         posix._exit(0)  # noqa: SLF001  # the only exit that runs none of the parent's
     finally:
         posix._exit(FAILED_STATUS)  # noqa: SLF001  # whatever was raised: never back into the parent's code
@@ -156,10 +237,15 @@ def _close_others() -> None:
 
 
 def _reset_signals() -> None:
-    """What is ignored or blocked stays so through exec; with SIGCHLD ignored no death of a worker is told."""
+    """What is ignored or blocked stays so through exec; with SIGCHLD ignored no death of a worker is told.
+
+    What people send to a daemon that runs must not end one that begins: it has its own way with these when it serves.
+    """
     for number in range(1, _signal.NSIG):
         try:
             _signal.signal(number, _signal.SIG_DFL)
         except (OSError, ValueError):
             pass  # SIGKILL, SIGSTOP and the numbers that libc keeps for itself
+    for number in (_signal.SIGHUP, _signal.SIGUSR1):
+        _signal.signal(number, _signal.SIG_IGN)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())

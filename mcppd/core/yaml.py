@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-import yaml
 from yaml.events import (
     AliasEvent,
     Event,
@@ -23,9 +22,11 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from mcppd.core.documents import Document, Position, fault_at
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
 from mcppd.core.scalars import KINDS, MAX_DIGITS, TAG, kind_of, resolve, yaml11_difference
+from mcppd.core.yaml_events import FAST, LINE_BREAK, PURE, Events, LoneSurrogateError
 
 MAX_BYTES: Final = 1 << 20
 """A manifest of 36 tools has some 30 KiB; a file of more than 1 MiB is something else."""
@@ -36,18 +37,8 @@ MAX_NODES: Final = 100_000
 MAX_DEPTH: Final = 100
 """Levels of nesting; each takes a few frames of Python's stack, and real schemas have under 20."""
 
-MAX_SOURCE: Final = 500
-"""Characters of a line that are shown with a fault: enough for people, little enough for a log."""
-
-_FAST: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_PURE: Final[Any] = yaml.SafeLoader
-
-_LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
 _UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_FOREIGN_BREAKS: Final = "\x85\u2028\u2029"
-"""Line breaks to YAML 1.1, and so to both parsers, but plain characters to YAML 1.2."""
-
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "null": (type(None),),
     "bool": (bool,),
@@ -56,61 +47,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 """The explicit tags that are honoured on scalars besides !!str, and what may stand under them."""
 
-# What the parsers say (libyaml and its twin in Python differ), and what a person can do about it.
-_ADVICE: Final[Sequence[tuple[str, str]]] = (
-    ("tab character", "a tab can't indent YAML: use spaces"),
-    ("cannot start any token", "no text can begin with this character: put the text in quotes"),
-    ("mapping values are not allowed", "put a text with `: ` in it in quotes, else check the indentation"),
-    ("could not find expected ':'", "a key without `:` after it: add it, or put the text in quotes"),
-    ("unexpected end of stream", "a quote that is opened here is never closed: close it"),
-    ("',' or", "a bracket isn't closed, or a `,` is missing: close it, or put the text in quotes"),
-    ("<document start>", "this doesn't belong to what is above: check the indentation and quotes"),
-    ("block sequence entries", "a list begins on a line of its own: begin one, or put the text in quotes"),
-    ("alphabetic", "put a text that begins with `*` or `&` in quotes"),
-    ("comment or line break", "put a text that begins with `|` or `>` in quotes"),
-    ("expected", "the line doesn't fit the lines above: check its indentation and the quotes"),
-    ("escape", r"an unknown escape in double quotes: write `\\` for a backslash, or use single quotes"),
-    ("undefined tag handle", "this tag isn't known here: put the text in quotes"),
-)
-
-
 _Members: TypeAlias = "dict[str | int, Position]"
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Where a value stands (counted from 1), where its key does, and where its members do."""
-
-    line: int
-    column: int
-    key: tuple[int, int] | None = None  # line and column of the key of a mapping's member
-    members: Mapping[str | int, Position] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One file as values: None, bool, int, float, str, list and dict with str keys, none of them shared."""
-
-    value: Any
-    file: str
-    positions: Position
-    lines: tuple[str, ...]
-    warnings: tuple[Fault, ...] = ()
-    yaml11_warnings: tuple[Fault, ...] = ()  # what a YAML 1.1 reader would take for something else
-
-    def fault(self, path: Sequence[str | int], message: str, *, at_value: bool = False) -> Fault:
-        """A fault at the nearest known place on a path; for a mapping's member its key, or else its value."""
-        position, found = self.positions, True
-        for step in path:
-            member = position.members.get(step)
-            if member is None:
-                found = False
-                break
-            position = member
-        line, column = position.line, position.column
-        if position.key is not None and not (at_value and found):
-            line, column = position.key
-        return _fault_at(self.file, self.lines, line, column, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +60,13 @@ class _Node:
     height: int = 0
 
 
-class _LoneSurrogateError(Exception):
-    """libyaml refuses surrogates as escapes, which JSON writers make and its twin in Python takes."""
-
-
 def read_yaml(text: bytes, file: str) -> Document:
     """Read one YAML document; an empty file is None. Raises FaultError."""
     decoded = _decode(text, file)
     try:
-        return _Reader(decoded, file, _FAST).document()
-    except _LoneSurrogateError:
-        return _Reader(decoded, file, _PURE).document()
+        return _Reader(Events(decoded, file, FAST)).document()
+    except LoneSurrogateError:
+        return _Reader(Events(decoded, file, PURE)).document()
 
 
 def _decode(text: bytes, file: str) -> str:
@@ -154,30 +87,16 @@ def _decode(text: bytes, file: str) -> str:
 
 
 def _fault_after(before: str, text: str, file: str, message: str) -> Fault:
-    lines = _LINE_BREAK.split(before)
-    return _fault_at(file, _LINE_BREAK.split(text), len(lines), len(lines[-1]) + 1, message)
-
-
-def _fault_at(file: str, lines: Sequence[str], line: int, column: int, message: str) -> Fault:
-    if line > len(lines):  # libyaml ends a file without a line end by one of its own
-        line, column = len(lines), len(lines[-1]) + 1
-    return Fault(message, file, line, column, lines[line - 1][:MAX_SOURCE])
+    lines = LINE_BREAK.split(before)
+    return fault_at(file, LINE_BREAK.split(text), len(lines), len(lines[-1]) + 1, message)
 
 
 class _Reader:
     """One reading of one text: turns the parser's events into values as they come."""
 
-    def __init__(self, text: str, file: str, loader: Any) -> None:
-        self._file = file
-        self._lines = tuple(_LINE_BREAK.split(text))
-        self._restore: dict[int, str] = {}
-        for character in _FOREIGN_BREAKS:
-            if character in text:
-                stand_in = next(chr(code) for code in range(0x10FFFD, 0, -1) if chr(code) not in text)
-                text = text.replace(character, stand_in)
-                self._restore[ord(stand_in)] = character
-        self._is_pure = loader is _PURE
-        self._parser = loader(text)
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self._next, self._at, self._wrong = events.next, events.at, events.wrong
         self._anchors: dict[str, _Node | None] = {}  # None: begun, not ended yet
         self._count = 0
         self._warnings: list[Fault] = []
@@ -193,44 +112,7 @@ class _Reader:
             if not isinstance(after := self._next(), StreamEndEvent):
                 raise self._wrong(after, "a second document begins here: remove it, a file holds one")
         found = tuple(self._warnings), tuple(self._yaml11)
-        return Document(root.value, self._file, root.position, self._lines, *found)
-
-    def _next(self) -> Event:
-        try:
-            event: Event = self._parser.get_event()
-        except yaml.MarkedYAMLError as error:
-            if "invalid Unicode character escape" in str(error.problem) and not self._is_pure:
-                raise _LoneSurrogateError from None
-            raise FaultError(self._syntax_fault(error)) from None
-        except (yaml.YAMLError, ValueError, OverflowError) as error:  # "\UFFFFFFFF" in Python
-            mark = self._parser.get_mark() if self._is_pure else None
-            raise FaultError(self._at(mark, f"not YAML ({error}): correct what stands here")) from None
-        return event
-
-    def _syntax_fault(self, error: yaml.MarkedYAMLError) -> Fault:
-        mark: Any = error.problem_mark or error.context_mark
-        begun: Any = error.context_mark
-        problem = str(error.problem)
-        rest = self._rest(mark)
-        if begun is not None and not rest.strip():
-            mark = begun  # where it began says more than the end of the file
-        elif begun is not None and (begun.line, begun.column) != (mark.line, mark.column):
-            problem += f"; begun at {begun.line + 1}:{begun.column + 1}"
-        advice = next((advice for words, advice in _ADVICE if words in problem), "correct what stands here")
-        if rest.startswith("\t"):
-            advice = "a tab can't indent YAML: use spaces"
-        return self._at(mark, f"not YAML: {advice} ({problem})")
-
-    def _rest(self, mark: Any) -> str:
-        lines = self._lines[mark.line :] if mark is not None else ()
-        return "\n".join((lines[0][mark.column :], *lines[1:])) if lines else ""
-
-    def _at(self, mark: Any, message: str) -> Fault:
-        line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
-        return _fault_at(self._file, self._lines, line, column, message)
-
-    def _wrong(self, event: Event, message: str) -> FaultError:
-        return FaultError(self._at(event.start_mark, message))
+        return Document(root.value, self._events.file, root.position, self._events.lines, *found)
 
     def _count_in(self, event: Event, size: int, height: int) -> None:
         self._count += size
@@ -364,8 +246,8 @@ class _Reader:
 
     def _clean(self, event: ScalarEvent) -> str:
         """The text with what escapes made of it put right: surrogate pairs joined, lone ones replaced."""
-        text = str(event.value).translate(self._restore) if self._restore else str(event.value)
-        if self._is_pure and _SURROGATE.search(text):
+        text = self._events.text_of(event)
+        if self._events.is_pure and _SURROGATE.search(text):
             whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
             if whole.count("\ufffd") > text.count("\ufffd"):
                 wrong = (

@@ -13,9 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcppd.core import yaml as reader
+from mcppd.core.documents import Document
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
-from mcppd.core.yaml import MAX_BYTES, MAX_DEPTH, MAX_NODES, Document, read_yaml
+from mcppd.core.yaml import MAX_BYTES, MAX_DEPTH, MAX_NODES, read_yaml
 
 QUICK = 5.0  # seconds of the processor; without the limits it would be hours, or all of the memory
 
@@ -57,7 +58,7 @@ TAGGED |= {"!!map {a: 1}": {"a": 1}, "!!seq [1]": [1], "! {a: 1}": {"a": 1}}
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every test runs with libyaml and with the loader that stands in for it."""
     if request.param == "python":
-        monkeypatch.setattr(reader, "_FAST", yaml.SafeLoader)
+        monkeypatch.setattr(reader, "FAST", yaml.SafeLoader)
     return str(request.param)
 
 
@@ -465,7 +466,7 @@ class TestAnything:
     def test_any_bytes_are_a_document_or_a_fault(self, data: bytes, pure: bool) -> None:
         with pytest.MonkeyPatch.context() as patch:
             if pure:
-                patch.setattr(reader, "_FAST", yaml.SafeLoader)
+                patch.setattr(reader, "FAST", yaml.SafeLoader)
             assert_document_or_fault(data)
 
     @fuzzed
@@ -473,7 +474,7 @@ class TestAnything:
     def test_any_pieces_of_yaml_are_a_document_or_a_fault(self, text: str, pure: bool) -> None:
         with pytest.MonkeyPatch.context() as patch:
             if pure:
-                patch.setattr(reader, "_FAST", yaml.SafeLoader)
+                patch.setattr(reader, "FAST", yaml.SafeLoader)
             assert_document_or_fault(text.encode())
 
     @fuzzed

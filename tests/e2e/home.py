@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.harness import LIMIT, REPOSITORY, Client, clean_environment, until
+from tests.harness import LIMIT, REPOSITORY, Client, clean_environment, processes_of, until
 
 SHIM = [sys.executable, "-I", "-S", str(REPOSITORY / "shim" / "__main__.py")]
 MCPPD = [sys.executable, str(REPOSITORY / "mcppd" / "__main__.py")]
@@ -80,13 +80,7 @@ class Home:
 
     def processes(self) -> dict[int, bytes]:
         """Everything that runs in this home, with its command line."""
-        found = {}
-        mark = f"HOME={self.path}\0".encode()
-        for directory in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):  # it has ended, or is of somebody else
-                if mark in (directory / "environ").read_bytes():
-                    found[int(directory.name)] = (directory / "cmdline").read_bytes()
-        return found
+        return processes_of(self.path)
 
     def daemons(self) -> list[int]:
         """Every daemon, and every one that is about to see that there is one already."""

@@ -7,31 +7,12 @@ import os
 import select
 import signal
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 
+from tests.e2e.counting import COUNTING, TOOLS, assert_lives, began, marks, opened, params_of
 from tests.e2e.home import Home
-from tests.harness import LIMIT, MODERN, Client, modern, texts, until
-
-COUNTING = """
-import os, time
-
-def execute(tool_name, arguments, context=None):
-    mark = arguments.get("mark", "")
-    descriptor = os.open(os.path.join(os.environ["HOME"], "marks"), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    os.write(descriptor, f"{mark}\\n".encode())
-    context["log"]("info", "told")
-    if tool_name == "slow":
-        time.sleep(60)
-    if tool_name == "short":
-        time.sleep(0.3)
-    return {"success": True, "result": f"done {mark}"}
-"""
-MARK = {"type": "object", "properties": {"mark": {"type": "string"}}}
-TOOLS = [
-    {"name": name, "description": f"is {name}", "inputSchema": MARK} for name in ("quick", "short", "slow")
-]
+from tests.harness import LIMIT, Client, modern, texts, until
 
 
 @pytest.fixture
@@ -66,39 +47,6 @@ async def freeze(home: Home) -> int:
 
 def end(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
-
-
-def marks(home: Home) -> list[str]:
-    """What the calls have done, in order."""
-    file = home.path / "marks"
-    return file.read_text().split() if file.exists() else []
-
-
-async def began(home: Home, mark: str) -> None:
-    await until(lambda: mark in marks(home))
-
-
-def assert_lives(client: Client) -> None:
-    """The agent's server never ended, and said nothing twice."""
-    assert client.process is not None
-    assert client.process.returncode is None
-    assert not client.ended.is_set()
-    assert client.count("unasked") == 0
-
-
-async def opened(home: Home, era: str) -> Client:
-    """An agent of an era, with everything that it gets held against its schema."""
-    client = await home.shim()
-    if era == "legacy":
-        await client.handshake()
-    else:
-        client.revision = MODERN
-        await client.result("server/discover", modern())
-    return client
-
-
-def params_of(era: str, **params: Any) -> dict[str, Any]:
-    return params if era == "legacy" else modern(**params)
 
 
 ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
@@ -144,13 +92,14 @@ async def test_what_a_daemon_had_taken_and_not_begun_is_served_by_the_next(home:
     methods = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
     asked = [client.ask(method, params_of(era)) for method in methods]
     asked.append(client.ask("server/discover", modern()))
-    call = client.ask("tools/call", params_of(era, name="quick", arguments={"mark": "never"}))
+    call = client.ask("tools/call", params_of(era, name="quick", arguments={"mark": "once"}))
     end(frozen)
     async with asyncio.timeout(LIMIT):
         for each in asked:
             assert "result" in await each
-        assert "outcome is unknown" in texts((await call)["result"])
-    assert marks(home) == []
+        result = (await call)["result"]
+    assert marks(home) == (["once"] if texts(result) == "done once" else [])  # if it had been taken at all
+    assert result["isError"] is (marks(home) == [])
     assert_lives(client)
 
 
@@ -250,10 +199,13 @@ async def test_agents_that_call_while_daemons_are_killed_get_each_answer_once(ho
 
     async def killing() -> None:
         for _ in range(6):
-            before = len(done)
-            await until(lambda count=before: len(done) > count + 20, 2 * LIMIT)
+            await more(20)
             await kill(home)
         is_over.set()
+
+    async def more(count: int) -> None:
+        goal = len(done) + count
+        await until(lambda: len(done) >= goal, 2 * LIMIT)
 
     await asyncio.gather(killing(), *(work(number, client) for number, client in enumerate(agents)))
     made = marks(home)

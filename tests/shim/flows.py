@@ -44,13 +44,13 @@ def write_and_end(host: Host, data: bytes) -> None:
     host.stdin.close()
 
 
-def fill(descriptor: int) -> int:
-    """Write until nothing is taken any more: then every buffer on the way is full."""
+def fill(descriptor: int, data: bytes = b"x" * 65535 + b"\n") -> int:
+    """Write lines until nothing is taken any more: then every buffer on the way is full."""
     os.set_blocking(descriptor, False)
     filled = 0
     while select.select([], [descriptor], [], 0.5)[1]:
         try:
-            filled += os.write(descriptor, b"x" * 65535 + b"\n")
+            filled += os.write(descriptor, data)
         except BlockingIOError:
             continue
     return filled

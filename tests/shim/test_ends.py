@@ -118,7 +118,7 @@ def test_a_shim_that_waits_for_a_daemon_is_gone_with_its_host(world: World) -> N
         lambda host, stdout: stdout.close(),
         lambda host, stdout: host.process.send_signal(signal.SIGTERM),
     ]
-    form = world.plant("")  # a "daemon" that never serves
+    form = world.plant()  # a "daemon" that never serves
     for end in ends:
         host = world.start(form=form)
         eventually(world.log.exists, "it has tried to start a daemon")
@@ -128,7 +128,7 @@ def test_a_shim_that_waits_for_a_daemon_is_gone_with_its_host(world: World) -> N
 
 
 def test_a_shim_that_waits_for_a_daemon_is_gone_with_its_parent(world: World) -> None:
-    parent = world.start(form=(sys.executable, "-c", PARENT, "PIPE", "DEVNULL", *world.plant("")))
+    parent = world.start(form=(sys.executable, "-c", PARENT, "PIPE", "DEVNULL", *world.plant()))
     shim = int(parent.stdout.readline())
     eventually(world.log.exists, "it has tried to start a daemon")
     kill(parent)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import stat
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from mcppd_shim.launch import base_environment
 
-from tests.shim.world import END, Host, World, eventually, is_running
+from tests.shim.world import LIMIT, Host, World, eventually, is_running
 
 PLANTED = (Path(__file__).parent / "planted.py").read_text()
 
@@ -43,7 +44,7 @@ def test_a_shim_starts_the_daemon_that_is_not_there(planted: Sequence[str], worl
     host = world.start(form=planted)
     ask(host)
     host.stdin.close()
-    assert host.stdout.read() == END
+    assert host.stdout.read() == b""
     assert host.wait() == 0
     assert host.stderr() == ""
     assert the_start(world)["arguments"] == ["serve", "--background"]
@@ -60,13 +61,13 @@ def test_a_socket_that_a_killed_daemon_left_behind_is_no_obstacle(
 ) -> None:
     first = world.start(form=planted)
     ask(first)
-    pid = the_start(world)["pid"]
-    os.kill(pid, signal.SIGKILL)
-    eventually(lambda: not is_running(pid), "the daemon is dead")
-    assert first.wait() == 1
-    assert Path(world.socket_path).is_socket()
-    ask(world.start(form=planted))
-    assert len(world.starts()) == 2
+    process = os.pidfd_open(the_start(world)["pid"])
+    signal.pidfd_send_signal(process, signal.SIGKILL)
+    assert select.select([process], [], [], LIMIT)[0]  # all of its threads are gone, and its sockets
+    os.close(process)
+    for host in (first, world.start(form=planted)):
+        ask(host)
+    assert len(serving(world)) == 1
 
 
 def test_eight_shims_at_once_share_one_daemon(planted: Sequence[str], world: World) -> None:
@@ -81,13 +82,72 @@ def test_eight_shims_at_once_share_one_daemon(planted: Sequence[str], world: Wor
         assert host.stderr() == ""
 
 
-def test_a_daemon_that_was_just_ending_is_followed_by_another(world: World) -> None:
+def test_a_daemon_that_was_just_ending_is_followed_by_another_at_once(world: World) -> None:
     loser = "import sys, pathlib\nflag = pathlib.Path(__file__).with_name('lost')\n"
     loser += "if not flag.exists():\n    flag.touch()\n    sys.exit(3)\n"
     text = PLANTED.replace("\nmain()\n", "\n" + loser + "main()\n")
-    host = world.start(form=world.plant(text, RELAUNCH_SECONDS=0.2))
+    host = world.start(form=world.plant(text, MIN_RELAUNCH_SECONDS=60))
     ask(host)
     assert (world.tree / "mcppd" / "lost").exists()
+
+
+def test_where_systemd_listens_nothing_is_started_by_us(world: World) -> None:
+    enabled = world.home / ".config" / "systemd" / "user" / "sockets.target.wants" / "mcppd.socket"
+    enabled.parent.mkdir(parents=True)
+    enabled.symlink_to("/usr/lib/systemd/user/mcppd.socket")  # whose target is somewhere else, or gone
+    form = world.plant(PLANTED, ALONE_SECONDS=2)
+    (world.runtime / "systemd").mkdir()
+    (world.runtime / "systemd" / "private").touch()
+    host = world.start(form=form)
+    host.write(b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}\n')
+    assert b"run `mcppd start`" in host.stdout.readline()
+    assert not world.log.exists()
+    ask(world.start("--socket", f"{world.runtime}/mcppd/other.sock", form=form))  # which isn't systemd's
+    (world.runtime / "systemd" / "private").unlink()  # as in a container that shares the home directory
+    ask(world.start(form=form))
+
+
+def test_of_many_shims_that_miss_the_daemon_one_starts_it(planted: Sequence[str], world: World) -> None:
+    hosts = [world.start(form=planted) for _ in range(4)]
+    for host in hosts:
+        ask(host)
+    before = len(world.starts())
+    [pid] = serving(world)
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: len(serving(world)) == 1 and serving(world) != [pid], "another serves")
+    asked = [b"%d\n" % number for number in range(len(hosts))]
+    eventually(lambda: len(connections(world)) == len(hosts), "all are connected to it")
+    for host, line in zip(hosts, asked, strict=True):
+        ask(host, line)
+    assert len(world.starts()) == before + 1
+
+
+def connections(world: World) -> list[Path]:
+    """What the daemon that serves has accepted."""
+    [pid] = serving(world)
+    files = Path(f"/proc/{pid}/fd").iterdir()
+    return [file for file in files if os.readlink(file).startswith("socket:")][1:]
+
+
+def test_a_daemon_that_has_worked_has_time_to_get_well(world: World) -> None:
+    broken = (
+        "import pathlib, sys\nif pathlib.Path(__file__).with_name('broken').exists(): sys.exit('broken')\n"
+    )
+    text = PLANTED.replace("from __future__ import annotations\n", broken)
+    host = world.start(form=world.plant(text))
+    ask(host)
+    flag = world.tree / "mcppd" / "broken"
+    flag.touch()
+    process = os.pidfd_open(the_start(world)["pid"])
+    signal.pidfd_send_signal(process, signal.SIGKILL)
+    assert select.select([process], [], [], LIMIT)[0]
+    os.close(process)
+    asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
+    host.write(asked)
+    eventually(lambda: world.log.read_text().count("broken") >= 3, "it is tried again and again")
+    flag.unlink()
+    assert host.stdout.readline() == asked
+    assert host.stderr() == ""
 
 
 def test_a_shim_that_is_reached_by_a_link_finds_the_daemon_of_its_tree(
@@ -133,7 +193,8 @@ def test_ignored_and_blocked_signals_stay_behind(planted: Sequence[str], world: 
     ask(world.start(form=(sys.executable, "-c", code, *planted)))
     start = the_start(world)
     pythons_own = 1 << (signal.SIGPIPE - 1) | 1 << (signal.SIGXFSZ - 1)
-    assert start["ignored"] & ~pythons_own == 0
+    until_it_serves = 1 << (signal.SIGHUP - 1) | 1 << (signal.SIGUSR1 - 1)
+    assert start["ignored"] & ~pythons_own == until_it_serves
     assert start["blocked"] == 0
 
 

@@ -22,6 +22,7 @@ SHIM: Final = ROOT / "shim"
 PLAIN: Final = (sys.executable, "-I", "-S", str(SHIM / "__main__.py"))
 MODULE: Final = (sys.executable, "-m", "shim")
 END: Final = b'{"jsonrpc":"2.0","method":"mcppd/end"}\n'
+IDLE: Final = "import time; time.sleep(1000)"  # a daemon that is started and never serves
 LIMIT: Final = 20.0  # seconds; far above anything measured, so only a fault reaches it
 STDERR_LIMIT: Final = 4096  # F5
 
@@ -45,9 +46,10 @@ def is_running(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
-def _command(pid: int) -> bytes:
+def _marks(pid: int) -> bytes:
+    """What tells whose a process is."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"".join([Path(f"/proc/{pid}/{name}").read_bytes() for name in ("cmdline", "environ")])
     except OSError:
         return b""
 
@@ -221,6 +223,11 @@ class World:
         self.closing.append(listener)
         return listener
 
+    def listen_again(self) -> Listener:
+        """In the place of a listener that was closed, whose file is still there."""
+        Path(self.socket_path).unlink()
+        return self.listen()
+
     def start(
         self,
         *arguments: str,
@@ -247,18 +254,21 @@ class World:
         peer.read_hello()
         return host, peer
 
-    def plant(self, daemon: str, **constants: float) -> Sequence[str]:
+    def plant(self, daemon: str = IDLE, **constants: float) -> Sequence[str]:
         """A tree of its own with the shim and another daemon beside it; how to start that shim.
 
-        Constants of reach.py can be made shorter there, so that a test needn't wait for what people wait for.
+        Constants of the shim can be made shorter there, so that a test needn't wait for what people wait for.
         """
         shutil.copytree(SHIM, self.tree / "shim", ignore=shutil.ignore_patterns("__pycache__"))
-        reach = self.tree / "shim" / "reach.py"
-        text = reach.read_text()
         for name, value in constants.items():
+            (file,) = [
+                path
+                for path in (self.tree / "shim").glob("*.py")
+                if f"\n{name}: Final = " in path.read_text()
+            ]
+            text = file.read_text()
             (line,) = [line for line in text.splitlines() if line.startswith(f"{name}: ")]
-            text = text.replace(line, f"{name} = {value}")
-        reach.write_text(text)
+            file.write_text(text.replace(line, f"{name} = {value}"))
         (self.tree / "mcppd").mkdir()
         (self.tree / "mcppd" / "__main__.py").write_text(daemon)
         return (sys.executable, "-I", "-S", str(self.tree / "shim" / "__main__.py"))
@@ -268,9 +278,9 @@ class World:
         return [json.loads(path.read_text()) for path in sorted(self.tree.glob("started-*.json"))]
 
     def _end_planted(self) -> bool:
-        """Kill the daemons of our own tree, which no other process names; whether none was left."""
-        mark = os.fsencode(self.tree)
-        left = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if mark in _command(pid)]
+        """Kill the daemons of our own place, which no other process names; whether none was left."""
+        mark = os.fsencode(self.base)
+        left = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if mark in _marks(pid)]
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -278,7 +288,9 @@ class World:
 
     def close(self) -> None:
         faults: list[BaseException] = []
-        for each in reversed(self.closing):
+        for each in sorted(
+            self.closing, key=lambda each: isinstance(each, Listener)
+        ):  # nobody starts a daemon then
             try:
                 each.close()
             except AssertionError as fault:
