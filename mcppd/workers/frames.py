@@ -18,13 +18,8 @@ from mcppd.core.modules import Module
 
 def is_whole(header: Mapping[str, Any], blob: bytes) -> bool:
     """Whether a result says where its parts are, and they are there. Raises ValueError where not."""
-    content, structured = header["content"], header.get("structured") or 0
-    if (
-        content < 0
-        or structured < 0
-        or content + structured != len(blob)
-        or not isinstance(header["error"], bool)
-    ):
+    sizes = (header["content"], header.get("structured") or 0, header.get("whole") or 0)
+    if min(sizes) < 0 or sum(sizes) != len(blob) or not isinstance(header["error"], bool):
         raise ValueError("a result that is not whole")
     return True
 

@@ -9,20 +9,19 @@ from pathlib import Path
 from typing import Final
 
 from mcppd.core import names
-from mcppd.core.calls import AgentEnvironment, without
+from mcppd.core.calls import AgentEnvironment, as_seconds, without
 from mcppd.core.errors import ToolError
 from mcppd.core.faults import Fault
 from mcppd.core.modules import Module
 from mcppd.workers.asking import Spawn
+from mcppd.workers.bounds import import_limit, where_to_change
 from mcppd.workers.crew import ImportFailedError
-from mcppd.workers.outcomes import last_words
+from mcppd.workers.outcomes import ended_text, last_words
 from mcppd.workers.spawning import Spawner, SpawnerLostError, SpawnError
 from mcppd.workers.worker import Watch, Worker, WorkerEndedError
 
 logger = logging.getLogger("mcppd.workers")
 
-IMPORT_LIMIT: Final = 30.0
-"""Seconds that a module may take to be imported; heavy libraries need some, a hang needs an end."""
 SPAWN_TRIES: Final = 3
 """A spawner that dies takes the workers that were being made with it; whoever asked asks again."""
 
@@ -42,7 +41,7 @@ class Hiring:
     async def hire(self, module: Module) -> Worker:
         """A worker that has imported a module. Raises ToolError."""
         worker = await self.spawned(module)
-        fault = await self.prepared(worker, module, run=True)
+        fault = await self.prepared(worker, module, run=True, is_compiled=True)  # before it was served
         if fault is not None:
             self._spawn(worker.retire())
             raise ImportFailedError(f"module {module.name!r} can't be loaded: {fault}", fault)
@@ -64,17 +63,22 @@ class Hiring:
             return worker
         raise ToolError(f"no worker for module {module.name!r}: the spawner ends again and again")
 
-    async def prepared(self, worker: Worker, module: Module, *, run: bool) -> Fault | None:
-        """Compile a worker's generation, and with `run` import it: what is wrong with it."""
+    async def prepared(
+        self, worker: Worker, module: Module, *, run: bool, is_compiled: bool = False
+    ) -> Fault | None:
+        """Compile a worker's generation, unless that was done, and with `run` import it: what is wrong with it."""
         entry = worker.generation.entry
+        limit = import_limit(module.settings)
         try:
-            async with asyncio.timeout(IMPORT_LIMIT):
-                fault, warning = await worker.prepare(run=run)
+            async with asyncio.timeout(limit):
+                fault, warning = await worker.prepare(run=run, is_compiled=is_compiled)
         except TimeoutError:
             self._spawn(worker.end())
-            return Fault(f"the import took longer than {IMPORT_LIMIT:g} s and was ended", entry)
+            text = f"the import{_by(worker)} took longer than {as_seconds(limit or 0.0)} and was ended"
+            return Fault(f"{text}. {where_to_change('import_timeout')}", entry)
         except WorkerEndedError as error:
-            return Fault(f"the process {error.death} during the import{last_words(error)}", entry)
+            how = ended_text(error, " during the import")
+            return Fault(f"the process{_by(worker)} {how}{last_words(error)}", entry)
         except asyncio.CancelledError:
             self._spawn(worker.end())
             raise
@@ -83,3 +87,9 @@ class Hiring:
             shown = without(self._environment.secrets(module.settings), warning)
             logger.warning("module %s: initialize(): %s", module.name, shown)
         return fault
+
+
+def _by(worker: Worker) -> str:
+    """Which interpreter runs a worker, if it is the module's own."""
+    python = worker.generation.python
+    return f" by {python} (its `python:`)" if python else ""

@@ -10,8 +10,10 @@ import orjson
 from mcppd.core.calls import CallContext, as_seconds
 from mcppd.core.errors import ToolError
 from mcppd.core.generation import Generation
+from mcppd.core.limits import ToolLimits
 from mcppd.core.modules import Module
-from mcppd.core.results import ToolResult
+from mcppd.core.results import OUTPUT, ToolResult, Whole
+from mcppd.workers.bounds import where_to_change
 from mcppd.workers.speech import wanted_level
 from mcppd.workers.worker import Answer, WorkerEndedError
 
@@ -33,14 +35,22 @@ def surroundings(module: Module, context: CallContext, limit: float | None) -> d
     }
 
 
+def output_limits(limits: ToolLimits) -> dict[str, int | None]:
+    """The part of a call frame that says how long the texts of a result may be."""
+    output = OUTPUT if limits.output is None else limits.output
+    return {"output": output, "chars": limits.chars} if output else {}
+
+
 def result_of(answer: Answer) -> ToolResult:
     """The result out of a worker's answer; its bytes were encoded by the worker."""
-    length = answer.header["content"]
-    structured = answer.header.get("structured")
+    header, blob = answer.header, answer.blob
+    content, structured, whole = header["content"], header.get("structured"), header.get("whole")
+    rest = content + (structured or 0)
     return ToolResult(
-        answer.blob[:length],
-        bool(answer.header["error"]),
-        answer.blob[length : length + structured] if structured is not None else None,
+        blob[:content],
+        bool(header["error"]),
+        blob[content:rest] if structured is not None else None,
+        Whole(blob[rest:], is_structured=bool(header.get("whole_is_json"))) if whole is not None else None,
     )
 
 
@@ -54,9 +64,22 @@ def body_of(result: ToolResult) -> bytes:
 def died_text(request: Mapping[str, Any], generation: Generation, error: WorkerEndedError) -> str:
     """What a caller is told whose call went down with its worker."""
     return (
-        f"Error: {_what(request, generation)} did not answer: its process {error.death}. "
+        f"Error: {_what(request, generation)} did not answer: its process {ended_text(error)} "
         f"Whether it took effect is unknown. The next call gets a new process.{last_words(error)}"
     )
+
+
+def how_text(request: Mapping[str, Any], error: WorkerEndedError) -> str:
+    """How a call brought its worker down, in a few words without a line break."""
+    kind, given = request["kind"], request["given"]
+    what = repr(given[0]) if kind == "execute" else kind
+    return f"a call of {what} {error.death}."
+
+
+def ended_text(error: WorkerEndedError, when: str = "") -> str:
+    """How a worker ended, as sentences without a beginning; if by a limit, where that is changed."""
+    excess = error.death.excess
+    return f"{error.death}{when}.{' ' + where_to_change(excess.limit) if excess else ''}"
 
 
 def timed_out_text(request: Mapping[str, Any], generation: Generation, limit: float) -> str:

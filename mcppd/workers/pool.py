@@ -6,29 +6,37 @@ It knows modules, generations and workers; sessions and request ids are none of 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from mcppd.core.calls import CallContext
 from mcppd.core.errors import McppdError, RetiredError, ToolError
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
+from mcppd.core.limits import ToolLimits
 from mcppd.core.modules import Module
 from mcppd.core.results import ToolResult, error_result
 from mcppd.core.served import Prompt, Tool
+from mcppd.core.strikes import Condition, Workforce
 from mcppd.workers.checks import CHECKING, CheckingTools
 from mcppd.workers.crew import Crew, ImportFailedError
+from mcppd.workers.crews import Crews
 from mcppd.workers.hiring import Hiring
-from mcppd.workers.outcomes import body_of, died_text, result_of, surroundings, timed_out_text
+from mcppd.workers.outcomes import (
+    body_of,
+    died_text,
+    how_text,
+    output_limits,
+    result_of,
+    surroundings,
+    timed_out_text,
+)
 from mcppd.workers.spawning import Spawner
 from mcppd.workers.speech import pass_on
 from mcppd.workers.worker import Watch, Worker, WorkerEndedError
 
-IDLE_LIMIT: Final = 600.0
-"""Seconds that a worker may be idle before it is let go; a fork takes a millisecond, an import perhaps more."""
-IDLE_CHECK: Final = 60.0
-"""Seconds between looks at idle workers, while there are any."""
+logger = logging.getLogger("mcppd.workers")
 
 
 class Listener(Protocol):
@@ -53,11 +61,11 @@ class WorkerPool:
     ) -> None:
         self._spawner = spawner
         self._tasks = tasks
-        self._crews: dict[Generation, Crew] = {}
-        self._idle_timer: asyncio.TimerHandle | None = None
-        watch = Watch(self._joined, pass_on, self._updated, self._asking, tasks.create_task)
-        self._hiring = Hiring(spawner, logs, environment, watch, tasks.create_task)
         self.checks = CheckingTools(self._run_check)
+        self._crews = Crews(tasks, self.checks.module.generation)
+        spawner.looking.spinning = self._crews.spinning
+        watch = Watch(self._joined, pass_on, self._updated, self._crews.asking, tasks.create_task)
+        self._hiring = Hiring(spawner, logs, environment, watch, tasks.create_task)
         self.listener: Listener | None = None
 
     @property
@@ -73,8 +81,14 @@ class WorkerPool:
         This and all that follow also raise whatever a question to the client ended the call with.
         """
         wants_structure = tool.output_schema is not None
-        request = {"kind": "execute", "given": [tool.own_name, arguments], "structured": wants_structure}
-        result = await self._call(tool.module, request, context)
+        limits = tool.module.settings.of_tool(tool.own_name)
+        request = {
+            "kind": "execute",
+            "given": [tool.own_name, arguments],
+            "structured": wants_structure,
+            **output_limits(limits),
+        }
+        result = await self._call(tool.module, request, context, limits)
         if not wants_structure or result.is_error:
             return result
         return await self._with_checked_structure(tool, result)
@@ -111,10 +125,16 @@ class WorkerPool:
         """What the module's `get_info` says; empty content if it has none."""
         return await self._call(module, {"kind": "get_info", "given": []}, context)
 
-    async def _call(self, module: Module, request: dict[str, Any], context: CallContext) -> ToolResult:
+    async def _call(
+        self,
+        module: Module,
+        request: dict[str, Any],
+        context: CallContext,
+        limits: ToolLimits | None = None,
+    ) -> ToolResult:
         if module.generation is None:
             raise ToolError(f"module {module.name!r} can't be loaded: {module.fault}")
-        limit = context.environment.time_limit(module.settings)
+        limit = context.environment.time_limit(limits.timeout if limits else module.settings.timeout)
         return await self._run(module, request | surroundings(module, context, limit), context, limit)
 
     async def _run(
@@ -122,32 +142,47 @@ class WorkerPool:
     ) -> ToolResult:
         generation = module.generation
         assert generation is not None
-        crew = self._crew(module)
+        crew = self._crews.of(module, self._hiring)
         try:
-            worker = await crew.acquire(context.session)
+            worker = await self._acquired(crew, context)
         except ImportFailedError as error:
-            if self.listener is not None and self.listener.import_failed(generation, error.fault):
+            if crew.is_proven:  # what it needs outside of its own files isn't there any more
+                _note(module, crew.failed_again(f"it can't be imported any more: {error.fault}"))
+            elif self.listener is not None and self.listener.import_failed(generation, error.fault):
                 raise RetiredError(generation.module) from None
             raise
+        context.spent.has_begun = True
         try:
             answer = await worker.call(request, module, context, limit)
         except WorkerEndedError as error:
-            crew.forget(worker)
+            if error.death.status is None:  # its spawner went, which is no fault of the module's
+                crew.forget(worker)
+            else:
+                _note(module, crew.died(worker, how_text(request, error)))
             raise ToolError(died_text(request, generation, error)) from None
         except TimeoutError:
-            self._tasks.create_task(self._end(crew, worker))
+            self._tasks.create_task(self._crews.end(crew, worker))
             raise ToolError(timed_out_text(request, generation, limit or 0.0)) from None
         except asyncio.CancelledError:
-            self._tasks.create_task(self._wind_down(crew, worker))
+            self._tasks.create_task(self._crews.wind_down(crew, worker))
             raise
         except McppdError:
             if worker.is_running:  # it was given up at a question, else the call could not even be sent
-                self._tasks.create_task(self._wind_down(crew, worker))
+                self._tasks.create_task(self._crews.wind_down(crew, worker))
             else:
-                self._release(crew, worker)
+                self._crews.release(crew, worker)
             raise
-        self._release(crew, worker)
+        crew.strikes.forgive()
+        self._crews.release(crew, worker)
         return result_of(answer)
+
+    async def _acquired(self, crew: Crew, context: CallContext) -> Worker:
+        """A worker for a call; the time until it is there is noted."""
+        started = _now()
+        try:
+            return await crew.acquire(context.session)
+        finally:
+            context.spent.waited += _now() - started
 
     async def _with_checked_structure(self, tool: Tool, result: ToolResult) -> ToolResult:
         if result.structured is None:
@@ -178,122 +213,49 @@ class WorkerPool:
             return Fault(error.text, generation.entry)
         fault = await self._hiring.prepared(worker, module, run=run)
         if fault is None and run:
-            self._crew(module).adopt(worker, _now())
-            self._watch_idle()
+            self._crews.of(module, self._hiring).adopt(worker, _now())
+            self._crews.watch_idle()
         else:
             self._tasks.create_task(worker.retire())
         return fault
 
     async def hold(self, generation: Generation) -> None:
         """Let no call of a generation begin, and wait until its workers are gone (overlap: false)."""
-        crew = self._crews.get(generation)
-        if crew is None:
-            return
-        crew.hold(held=True)
-        while crew.workers:
-            for worker in list(crew.workers):
-                await self._let_go_when_idle(crew, worker)
+        await self._crews.hold(generation)
 
     def unhold(self, generation: Generation) -> None:
         """The calls of a generation may begin again: the next one didn't come to be."""
-        if crew := self._crews.get(generation):
-            crew.hold(held=False)
+        self._crews.unhold(generation)
 
     def retire(self, generation: Generation) -> None:
         """A generation is no longer served: idle workers go now, the others after their call."""
-        crew = self._crews.pop(generation, None)
-        if crew is None:
-            return
-        for worker in crew.retire():
-            self._tasks.create_task(self._retire(crew, worker))
+        self._crews.retire(generation)
 
     def retire_all_but(self, kept: Iterable[Generation]) -> None:
         """Retire every generation but these, and our own."""
-        for generation in self._crews.keys() - {*kept, self.checks.module.generation}:
-            self.retire(generation)
+        self._crews.retire_all_but(kept)
 
-    def count(self, generation: Generation | None) -> int:
-        """How many workers a generation has."""
-        crew = self._crews.get(generation) if generation is not None else None
-        return len(crew.workers) if crew else 0
+    def workforce(self, generation: Generation | None) -> Workforce:
+        """The workers of a generation, and the calls that wait for one."""
+        return self._crews.workforce(generation)
+
+    def forgive(self, generation: Generation | None = None) -> None:
+        """Let calls try again what died again and again: one generation, or without one all of them."""
+        self._crews.forgive(generation)
 
     def is_proven(self, generation: Generation) -> bool:
         """Whether the generation has been imported without a fault."""
-        crew = self._crews.get(generation)
-        return crew is not None and crew.is_proven
+        return self._crews.is_proven(generation)
 
     def close(self) -> None:
         """End every worker."""
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
+        self._crews.close()
         self._spawner.close()
-
-    # workers
-
-    def _crew(self, module: Module) -> Crew:
-        assert module.generation is not None
-        crew = self._crews.get(module.generation)
-        if crew is None:
-            crew = self._crews[module.generation] = Crew(
-                module.generation, module.settings, lambda: self._hiring.hire(module)
-            )
-        return crew
-
-    def _release(self, crew: Crew, worker: Worker) -> None:
-        if crew.is_retired:
-            self._tasks.create_task(self._retire(crew, worker))
-        else:
-            crew.release(worker, _now())
-            self._let_spare_go(crew)
-            self._watch_idle()
-
-    def _asking(self, worker: Worker) -> None:
-        """A call began to wait for its client, or goes on: while it waits, its worker isn't counted."""
-        crew = self._crews.get(worker.generation)
-        if crew is not None:
-            crew.asking(worker)
-            self._let_spare_go(crew)
-
-    def _let_spare_go(self, crew: Crew) -> None:
-        for worker in crew.spare():
-            self._tasks.create_task(self._retire(crew, worker))
-
-    async def _retire(self, crew: Crew, worker: Worker) -> None:
-        await worker.retire()
-        crew.forget(worker)
-
-    async def _end(self, crew: Crew, worker: Worker) -> None:
-        await worker.end()
-        crew.forget(worker)
-
-    async def _wind_down(self, crew: Crew, worker: Worker) -> None:
-        if await worker.wind_down():
-            self._release(crew, worker)
-        else:
-            crew.forget(worker)
-
-    async def _let_go_when_idle(self, crew: Crew, worker: Worker) -> None:
-        with contextlib.suppress(WorkerEndedError):
-            await worker.idle()
-        await self._retire(crew, worker)
-
-    def _watch_idle(self) -> None:
-        if self._idle_timer is None:
-            self._idle_timer = asyncio.get_running_loop().call_later(IDLE_CHECK, self._let_idle_go)
-
-    def _let_idle_go(self) -> None:
-        self._idle_timer = None
-        oldest = _now() - IDLE_LIMIT
-        for crew in self._crews.values():
-            for worker in crew.let_go(oldest):
-                self._tasks.create_task(self._retire(crew, worker))
-        if any(crew.workers for crew in self._crews.values()):
-            self._watch_idle()
 
     # what comes back
 
     async def _run_check(self, module: Module, request: dict[str, Any], context: CallContext) -> ToolResult:
-        limit = context.environment.time_limit(CHECKING)
+        limit = context.environment.time_limit(CHECKING.timeout)
         request |= {"cwd": "/", "progress": False, "context": {}}
         return await self._run(module, request, context, limit)
 
@@ -304,6 +266,13 @@ class WorkerPool:
     def _updated(self, generation: Generation, uri: str) -> None:
         if self.listener is not None:
             self.listener.resource_updated(generation, uri)
+
+
+def _note(module: Module, condition: Condition | None) -> None:
+    """What people have to know of workers that died again and again."""
+    if condition is not None:
+        pause = f" for {condition.seconds:g} s" if condition.seconds else ""
+        logger.warning("module %s: %s no call is let through%s", module.name, condition.text, pause)
 
 
 def _now() -> float:

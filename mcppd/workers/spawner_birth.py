@@ -14,8 +14,11 @@ from typing import Final, NoReturn
 
 from . import spawner_processes as processes
 from .child.process import main as be_worker
+from .child.signals import DEFAULT, IGNORED, block, get_handler, set_handler
+from .spawner_looks import Bounds
 
 _WIRE: Final = 3  # where another interpreter's worker finds its wire
+_SIGNALS: Final = tuple(map(int, signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}))
 _FREE: Final = 10  # descriptors from here on can't be one of those that a worker has to have
 
 
@@ -27,6 +30,7 @@ class Order:
     log: str
     command: Sequence[str] | None  # None: a fork
     env: Mapping[str, str] | None  # None: that of the spawner
+    bounds: Bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ def _become_worker(order: Order, wire: int, output: int, start: int, spawner: in
         processes.die_with_parent(spawner)
         processes.adopt_orphans()
         _default_signals(is_python=order.command is None)
+        order.bounds.impose()
         os.umask(umask)
         wire, start = _arrange_descriptors(wire, output, start, is_exec=order.command is not None)
         if order.command:
@@ -101,14 +106,14 @@ def _become_worker(order: Order, wire: int, output: int, start: int, spawner: in
 def _default_signals(*, is_python: bool) -> None:
     """The dispositions and the empty mask that a program finds at its start, or Python's own after that."""
     signal.set_wakeup_fd(-1)
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        with contextlib.suppress(OSError, ValueError):  # those that the C library keeps to itself
-            signal.signal(number, signal.SIG_DFL)
+    for number in _SIGNALS:
+        if get_handler(number) != DEFAULT:
+            set_handler(number, DEFAULT)
     if is_python:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        set_handler(signal.SIGINT, signal.default_int_handler)
+        set_handler(signal.SIGPIPE, IGNORED)
+        set_handler(signal.SIGXFSZ, IGNORED)
+    block(signal.SIG_SETMASK, ())
 
 
 def _arrange_descriptors(wire: int, output: int, start: int, *, is_exec: bool) -> tuple[int, int]:

@@ -17,12 +17,13 @@ import socket
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from . import spawner_processes as processes
 from .spawner_birth import Newborn, Order, explain, fork
+from .spawner_looks import Bounds, Looks
 from .spawner_output import TAIL, Logs, OutputLog, last_characters
 
 PACKET: Final = 1024 * 1024
@@ -50,7 +51,9 @@ class Worker:
     born: Newborn
     log: OutputLog
     path: str  # of the log
+    looks: Looks
     is_starting: bool = True
+    is_ending: bool = False  # it has been killed
     error: str = ""  # why it could not start
     tail: bytes = b""
     status: int = 0
@@ -77,11 +80,18 @@ class Spawner:
         self._watch(signals, lambda: _drain(signals))
         self._send({"op": "ready"})
         while not self._is_finished():
-            is_waiting = self._dead or self._closing is not None
-            for descriptor, _ in self._poll.poll(SWEEP_INTERVAL * 1000 if is_waiting else None):
+            for descriptor, _ in self._poll.poll(SWEEP_INTERVAL * 1000 if self._is_waiting() else None):
                 self._actions.get(descriptor, _nothing)()
             self._reap()
+            for worker in self._workers.values():
+                if worker.is_ending:
+                    self._end(worker)
             self._bury()
+
+    def _is_waiting(self) -> bool:
+        """Whether something is being ended."""
+        is_ending = any(worker.is_ending for worker in self._workers.values())
+        return is_ending or bool(self._dead) or self._closing is not None
 
     def _is_finished(self) -> bool:
         if self._closing is None:
@@ -113,10 +123,13 @@ class Spawner:
     def _take(self, request: Mapping[str, Any], descriptors: list[int]) -> None:
         match request:
             case {"op": "spawn", "worker": int(number), "log": str(log), "command": command, "env": env}:
-                self._spawn(Order(number, log, command, env), descriptors)
+                bounds = Bounds(request.get("memory"), request.get("processes"))
+                self._spawn(Order(number, log, command, env, bounds), descriptors)
             case {"op": "end", "worker": int(number)}:
                 if number in self._workers:
-                    _end(self._workers[number].born.pid)
+                    self._end(self._workers[number])
+            case {"op": "look", "idle": list(idle)}:
+                self._look(idle)
             case _:
                 print(f"spawner: not understood: {request}", file=sys.stderr)  # noqa: T201 - the daemon's stderr
 
@@ -143,7 +156,7 @@ class Spawner:
         self._unwatch(self._control.fileno())
         self._closing = time.monotonic() + CLOSING_LIMIT
         for worker in self._workers.values():
-            _end(worker.born.pid)
+            self._end(worker)
 
     # birth
 
@@ -156,7 +169,7 @@ class Spawner:
         except OSError as error:
             self._send(_failed(order, explain(error, None)))
             return
-        worker = Worker(order.number, born, self._logs.take(order.log), order.log)
+        worker = Worker(order.number, born, self._logs.take(order.log), order.log, Looks(order.bounds))
         self._workers[order.number] = worker
         self._watch(born.output, lambda: self._read_output(worker))
         self._watch(born.start, lambda: self._read_start(worker))
@@ -183,7 +196,28 @@ class Spawner:
             self._unwatch(worker.born.output)
         return bool(data)
 
+    # life
+
+    def _look(self, idle: Collection[int]) -> None:
+        """Look at every worker, end those that take too much, and tell of those that don't rest."""
+        spinning, is_restless = [], False
+        for worker in self._workers.values():
+            looks = worker.looks
+            looks.look(worker.born.pid, time.monotonic(), idle=worker.number in idle)
+            if looks.excess is not None:
+                self._end(worker)
+            elif looks.is_spinning:
+                spinning.append(worker.number)
+            is_restless = is_restless or looks.is_restless
+        self._send({"op": "looked", "spinning": spinning, "restless": is_restless})
+
     # death
+
+    def _end(self, worker: Worker) -> None:
+        """Kill a worker, its group at one stroke, and what it started; until it has ended, again and again."""
+        worker.is_ending = True
+        processes.kill_group(worker.born.pid)
+        processes.kill_trees([worker.born.pid])
 
     def _reap(self) -> None:
         """Take in every death there is."""
@@ -207,12 +241,8 @@ class Spawner:
 
     def _sweep(self) -> bool:
         """Kill what dead workers left, which is every child that is no living worker; whether nothing is."""
-        ours, living = os.getpid(), {worker.born.pid for worker in self._workers.values()}
-        left = False
-        for process in processes.descendants(ours, processes.table(), living):
-            is_unreaped = process.is_zombie and process.parent == ours  # until the next look
-            left = is_unreaped or (not process.is_zombie and processes.kill(process.pid)) or left
-        return not left
+        living = {worker.born.pid for worker in self._workers.values()}
+        return not processes.kill_trees(pid for pid in processes.children(os.getpid()) if pid not in living)
 
     def _report(self, worker: Worker) -> None:
         for _ in range(FULL_PIPE):
@@ -226,8 +256,15 @@ class Spawner:
         if worker.error:
             self._send({"op": "failed", "worker": worker.number, "error": worker.error})
             return
-        output = last_characters(worker.tail)
-        self._send({"op": "died", "worker": worker.number, "status": worker.status, "output": output})
+        self._send(
+            {
+                "op": "died",
+                "worker": worker.number,
+                "status": worker.status,
+                "output": last_characters(worker.tail),
+                "excess": worker.looks.excess,
+            }
+        )
 
     # descriptors
 
@@ -265,12 +302,6 @@ def _signals() -> int:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     return reading
-
-
-def _end(pid: int) -> None:
-    """Kill a worker and its group; whatever else descends from it comes to the spawner then, and is swept."""
-    processes.kill_group(pid)
-    processes.kill(pid)  # it may not lead a group yet
 
 
 def _read(descriptor: int, size: int) -> bytes | None:

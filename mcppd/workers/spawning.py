@@ -12,12 +12,15 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from mcppd.core.errors import McppdError
+from mcppd.workers.bounds import Bounds, Excess
+from mcppd.workers.leftovers import Leftovers
+from mcppd.workers.looking import Looking
 
 SPAWNER: Final = str(Path(__file__).with_name("spawner.py"))
 START_LIMIT: Final = 20.0
@@ -40,12 +43,15 @@ class SpawnerLostError(McppdError):
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How a worker ended: its wait status (None if its spawner went with it) and its last output."""
+    """How a worker ended: its wait status (None if its spawner went with it), its last output, why it was ended."""
 
     status: int | None
     output: str = ""
+    excess: Excess | None = None
 
     def __str__(self) -> str:
+        if self.excess is not None:
+            return str(self.excess)
         if self.status is None:
             return "ended together with the process that looks after the workers"
         if os.WIFSIGNALED(self.status):
@@ -59,8 +65,10 @@ class Death:
 class Spawner:
     """Makes and ends workers; starts its process when it is first needed, and again if that dies."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], leftovers: Leftovers | None = None) -> None:
         self._environment = dict(environment)
+        self._leftovers = leftovers
+        self._ending_leftovers: asyncio.Task[None] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._ready: asyncio.Future[None] | None = None
@@ -69,6 +77,7 @@ class Spawner:
         self._living: dict[int, asyncio.Future[Death]] = {}
         self._numbers = 0
         self._closed = False
+        self.looking = Looking(self._look, self._kill)
 
     @property
     def pid(self) -> int | None:
@@ -76,7 +85,12 @@ class Spawner:
         return self._process.pid if self._process else None
 
     async def spawn(
-        self, wire: socket.socket, log: str, command: list[str] | None, environment: Mapping[str, str] | None
+        self,
+        wire: socket.socket,
+        log: str,
+        command: list[str] | None,
+        environment: Mapping[str, str] | None,
+        bounds: Bounds,
     ) -> tuple[int, asyncio.Future[Death]]:
         """Make a worker that holds `wire`: its number, and the future of its death.
 
@@ -92,7 +106,8 @@ class Spawner:
             spawned = self._spawning[number] = loop.create_future()
             death = self._living[number] = loop.create_future()
             request = {"op": "spawn", "worker": number, "log": log, "command": command, "env": environment}
-            self._send(request, os.dup(wire.fileno()))
+            self.looking.begins(number)
+            self._send(request | asdict(bounds), os.dup(wire.fileno()))
         try:
             async with asyncio.timeout(SPAWN_LIMIT):
                 await spawned
@@ -103,8 +118,9 @@ class Spawner:
             ) from None
         finally:
             self._spawning.pop(number, None)
+            self.looking.ends(number)
             if not spawned.done() or spawned.cancelled() or spawned.exception():
-                self._living.pop(number, None)
+                self._forget(number)
                 self.end(number)
         return number, death
 
@@ -117,17 +133,26 @@ class Spawner:
         """End the spawner and with it every worker."""
         self._closed = True
         self._lost()
+        if self._leftovers is not None:
+            self._leftovers.end_now()
 
     # its process
 
     async def _start(self) -> None:
+        if self._ending_leftovers is not None:
+            await asyncio.shield(self._ending_leftovers)
         if self._closed:
             raise SpawnError("the daemon is stopping: no new worker is made")
         if self._ready is None:
             self._ready = asyncio.get_running_loop().create_future()
             self._launch()
-        async with asyncio.timeout(START_LIMIT):
-            await asyncio.shield(self._ready)
+        try:
+            async with asyncio.timeout(START_LIMIT):
+                await asyncio.shield(self._ready)
+        except TimeoutError:
+            self._kill()
+            text = f"the process that makes workers was not ready in {START_LIMIT:g} s: the machine is overloaded"
+            raise SpawnError(text) from None
 
     def _launch(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -144,6 +169,11 @@ class Spawner:
         self._socket = ours
         asyncio.get_running_loop().add_reader(ours.fileno(), self._receive)
 
+    def _kill(self) -> None:
+        """End a spawner that hangs; the end of its socket tells of that."""
+        if self._process is not None:
+            self._process.kill()
+
     def _lost(self) -> None:
         """Forget a spawner that is gone; whoever waits for it is told."""
         if self._socket is not None:
@@ -158,6 +188,7 @@ class Spawner:
             if descriptor is not None:
                 os.close(descriptor)
         self._unsent.clear()
+        self.looking.stop()
         ready, self._ready = self._ready, None
         for future in (ready, *self._spawning.values()):
             if future is not None and not future.done():
@@ -167,8 +198,13 @@ class Spawner:
         for death in living.values():
             if not death.done():
                 death.set_result(Death(None))
+        if self._leftovers is not None and not self._closed:
+            self._ending_leftovers = asyncio.get_running_loop().create_task(self._leftovers.end())
 
     # its packets
+
+    def _look(self, idle: Sequence[int]) -> None:
+        self._send({"op": "look", "idle": idle})
 
     def _send(self, request: Mapping[str, Any], descriptor: int | None = None) -> None:
         self._unsent.append((json.dumps(request).encode(), descriptor))
@@ -217,12 +253,19 @@ class Spawner:
             case "spawned":
                 _settle(self._spawning.get(number), report["pid"])
             case "failed":
-                self._living.pop(number, None)
+                self._forget(number)
                 failed = self._spawning.get(number)
                 if failed is not None and not failed.done():
                     failed.set_exception(SpawnError(report["error"]))
             case "died":
-                _settle(self._living.pop(number, None), Death(report["status"], report["output"]))
+                excess = Excess(**report["excess"]) if report["excess"] else None
+                _settle(self._forget(number), Death(report["status"], report["output"], excess))
+            case "looked":
+                self.looking.answered(report["spinning"], restless=report["restless"])
+
+    def _forget(self, number: int) -> asyncio.Future[Death] | None:
+        self.looking.gone(number)
+        return self._living.pop(number, None)
 
 
 def _settle(future: asyncio.Future[Any] | None, value: object) -> None:

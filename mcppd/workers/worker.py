@@ -28,6 +28,7 @@ from mcppd.core.generation import Generation
 from mcppd.core.modules import Module
 from mcppd.transport.link import Link
 from mcppd.workers.asking import Clock, OpenQuestions, Spawn
+from mcppd.workers.bounds import bounds_of
 from mcppd.workers.frames import encoded, fault_of, is_whole, load_frame, split
 from mcppd.workers.spawning import Death, Spawner
 
@@ -85,6 +86,7 @@ class Worker:
         self.environment: Mapping[str, str] = {}  # what its last call was given
         self.is_imported = False
         self.idle_since = 0.0
+        self.born_at = 0  # how many deaths its crew had counted by then
         self.number = 0
         self._spawner = spawner
         self._watch = watch
@@ -116,7 +118,10 @@ class Worker:
         """
         ours, theirs = socket.socketpair()
         try:
-            self.number, self._death = await self._spawner.spawn(theirs, log, self._command(), environment)
+            bounds = bounds_of(self._module.settings)
+            self.number, self._death = await self._spawner.spawn(
+                theirs, log, self._command(), environment, bounds
+            )
         except BaseException:
             ours.close()
             raise
@@ -125,9 +130,9 @@ class Worker:
         await asyncio.get_running_loop().create_connection(lambda: self._link, sock=ours)
         self._link.send(load_frame(self._module))
 
-    async def prepare(self, *, run: bool) -> tuple[Fault | None, str | None]:
+    async def prepare(self, *, run: bool, is_compiled: bool = False) -> tuple[Fault | None, str | None]:
         """Compile the generation, and with `run` import it: (fault, warning); raises WorkerEndedError."""
-        answer = await self._ask({"op": "prepare", "run": run})
+        answer = await self._ask({"op": "prepare", "run": run, "is_compiled": is_compiled})
         fault = fault_of(answer.header.get("fault"))
         self.is_imported = run and fault is None
         return fault, answer.header.get("warning")
@@ -220,6 +225,9 @@ class Worker:
             case "joined":
                 self.generation.join(split(header["files"], blob))
                 self._watch.joined(self.generation)
+            case "met":
+                self.generation.meet(header["missed"], header["written"])
+                self._watch.joined(self.generation)
             case "updated":
                 for uri in header["uris"]:
                     self._watch.updated(self.generation, uri)
@@ -256,6 +264,7 @@ class Worker:
         self.state = State.BUSY  # idle -> busy
         loop = asyncio.get_running_loop()
         self._reply, self._asker = loop.create_future(), loop.create_future()
+        self._spawner.looking.begins(self.number)
         self._link.send(frame)
         self._clock = Clock(limit, self._expired) if limit is not None else None
         try:
@@ -308,6 +317,7 @@ class Worker:
             self.state = state
 
     def _settle(self, answer: Answer) -> None:
+        self._spawner.looking.ends(self.number)
         for waiting in (self._reply, self._asker):
             if waiting is not None and not waiting.done():
                 waiting.set_result(answer)

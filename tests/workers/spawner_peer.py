@@ -81,9 +81,10 @@ class Spawner:
         command: Sequence[str] | None = None,
         env: Mapping[str, str] | None = None,
         log: Path | None = None,
+        **bounds: int,
     ) -> Spawned:
-        """Make a worker and hand it a module, if one is given."""
-        worker = self.order(command, env, log)
+        """Make a worker and hand it a module, if one is given; the bounds are `memory` and `processes`."""
+        worker = self.order(command, env, log, **bounds)
         worker.pid = self.report("spawned", worker.number)["pid"]
         if module is not None:
             worker.load(module)
@@ -94,6 +95,7 @@ class Spawner:
         command: Sequence[str] | None = None,
         env: Mapping[str, str] | None = None,
         log: Path | None = None,
+        **bounds: int,
     ) -> Spawned:
         """Ask for a worker without waiting for it."""
         self.numbers += 1
@@ -107,6 +109,7 @@ class Spawner:
             "log": str(worker.log),
             "command": command,
             "env": env,
+            **bounds,
         }
         with theirs:
             self.send(request, theirs.fileno())
@@ -120,6 +123,11 @@ class Spawner:
         """End a worker: the report of its death."""
         self.send({"op": "end", "worker": worker.number})
         return self.death(worker)
+
+    def look(self, *idle: Spawned) -> dict[str, Any]:
+        """Have it look at its workers, of which some had no call since the last look: what it says."""
+        self.send({"op": "look", "idle": [each.number for each in idle]})
+        return self.report("looked")
 
     def death(self, worker: Spawned) -> dict[str, Any]:
         return self.report("died", worker.number)

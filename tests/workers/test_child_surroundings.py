@@ -131,3 +131,43 @@ def test_a_signal_between_calls_does_not_end_the_worker(child: Child) -> None:
 def test_the_interpreter_looks_like_one_of_the_modules_own(child: Child) -> None:
     child.write_and_load(WHERE, "import __main__")
     assert evaluate(child, "[sys.argv, hasattr(__main__, '__file__')]") == [[""], False]
+
+
+SPOILT = {
+    "signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL": "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+    "signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN": "signal.signal(signal.SIGPIPE, signal.SIG_DFL)",
+    "signal.getitimer(signal.ITIMER_PROF)[0] == 0": "signal.setitimer(signal.ITIMER_PROF, 1000)",
+    "resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 20": "resource.setrlimit(resource.RLIMIT_NOFILE, "
+    "(20, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))",
+    "locale.setlocale(locale.LC_NUMERIC) == 'C'": "locale.setlocale(locale.LC_ALL, 'C.UTF-8')",
+    "sys.getrecursionlimit() < 10**6": "sys.setrecursionlimit(10**8)",
+    "sys.stdout is sys.__stdout__": "setattr(sys, 'stdout', io.StringIO())",
+    "os.path.exists(os.getcwd())": "(os.mkdir('deep'), os.chdir('deep'), os.rmdir('../deep'))",
+}
+
+
+@pytest.mark.parametrize("is_right", SPOILT)
+def test_what_a_call_sets_does_not_reach_the_next_one(child: Child, tmp_path: Path, is_right: str) -> None:
+    child.write_and_load(WHERE, "import io, locale, resource")
+    for _ in range(2):
+        assert evaluate(child, is_right, cwd=str(tmp_path)) is True
+        evaluate(child, f"str({SPOILT[is_right]})", cwd=str(tmp_path))
+        child.call(arguments={"value": "1"})
+
+
+@pytest.mark.parametrize(
+    ("at_import", "holds"),
+    [
+        (
+            "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+            "signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN",
+        ),
+        ("locale.setlocale(locale.LC_ALL, 'C.UTF-8')", "locale.setlocale(locale.LC_NUMERIC) == 'C.UTF-8'"),
+        ("sys.setrecursionlimit(5000)", "sys.getrecursionlimit() == 5000"),
+        ("sys.stdout = io.StringIO()", "isinstance(sys.stdout, io.StringIO)"),
+    ],
+)
+def test_what_the_import_sets_for_good_stays(child: Child, at_import: str, holds: str) -> None:
+    child.write_and_load(WHERE, f"import io, locale, resource\n{at_import}")
+    for _ in range(3):
+        assert evaluate(child, holds) is True

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcppd.core.errors import RetiredError, ToolError
-from mcppd.workers import crew as crews
+from mcppd.workers import waiting as queues
 from mcppd.workers.pool import WorkerPool
 from tests.harness import until
 from tests.workers.pool_peer import Client, Told, context, run, tool_of
@@ -49,7 +49,7 @@ async def test_a_worker_that_dies_while_it_is_idle_does_not_keep_its_place(
     tool = tool_of(tmp_path, workers=1)
     first = (await run(pool, tool, context(tmp_path)))["pid"]
     os.kill(first, signal.SIGKILL)
-    await until(lambda: pool.count(tool.module.generation) == 0)
+    await until(lambda: not pool.workforce(tool.module.generation).workers)
     assert (await run(pool, tool, context(tmp_path)))["pid"] != first
 
 
@@ -78,12 +78,12 @@ async def test_a_call_too_many_is_told_that_the_module_is_busy(pool: WorkerPool,
     go = tmp_path / "go"
     first = asyncio.create_task(run(pool, tool, context(tmp_path), until=str(go)))
     await until((tmp_path / "go.began").exists)
-    waiting = [asyncio.create_task(run(pool, tool, context(tmp_path))) for _ in range(crews.QUEUE_LIMIT)]
+    waiting = [asyncio.create_task(run(pool, tool, context(tmp_path))) for _ in range(queues.QUEUE_LIMIT)]
     await asyncio.sleep(0)
     with pytest.raises(ToolError, match="busy"):
         await run(pool, tool, context(tmp_path))
     go.touch()
-    assert len(await asyncio.gather(first, *waiting)) == crews.QUEUE_LIMIT + 1
+    assert len(await asyncio.gather(first, *waiting)) == queues.QUEUE_LIMIT + 1
 
 
 async def test_a_waiting_call_of_a_retired_generation_is_given_back_unbegun(
@@ -107,8 +107,8 @@ async def test_a_waiting_call_of_a_retired_generation_is_given_back_unbegun(
 async def test_idle_workers_are_let_go_but_not_the_one_of_a_module_with_state(
     pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcppd.workers.pool.IDLE_CHECK", 0.01)
-    monkeypatch.setattr("mcppd.workers.pool.IDLE_LIMIT", 0.0)
+    monkeypatch.setattr("mcppd.workers.crews.IDLE_CHECK", 0.01)
+    monkeypatch.setattr("mcppd.workers.crews.IDLE_LIMIT", 0.0)
     stateful = tool_of(tmp_path, number=2, workers=1, stateful=True)
     kept = (await run(pool, stateful, context(tmp_path)))["pid"]
     gone = (await run(pool, tool_of(tmp_path), context(tmp_path)))["pid"]
@@ -145,11 +145,9 @@ async def test_a_module_that_cannot_be_imported_is_a_fault_with_its_line(
     assert not pool.is_proven(tool.module.generation)
 
 
-async def test_an_import_that_never_ends_is_a_fault(
-    pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mcppd.workers.hiring.IMPORT_LIMIT", 0.3)
-    tool = tool_of(tmp_path, "def execute(a, b, c=None):\n    pass\nwhile True:\n    pass\n")
+async def test_an_import_that_never_ends_is_a_fault(pool: WorkerPool, tmp_path: Path) -> None:
+    body = "def execute(a, b, c=None):\n    pass\nwhile True:\n    pass\n"
+    tool = tool_of(tmp_path, body, import_timeout=0.3)
     fault = await pool.prepare(tool.module, run=True)
     assert fault is not None
     assert "0.3 s" in fault.message

@@ -89,13 +89,13 @@ async def test_another_call_gets_a_worker_while_one_waits_for_its_client(
         for name in ("a", "b")
     ]
     await until(lambda: len(client.asked) == 2)
-    assert pool.count(tool.module.generation) == 2
+    assert pool.workforce(tool.module.generation).workers == 2
     other = await run(pool, tool, context(tmp_path, "c"))
-    assert pool.count(tool.module.generation) == 3
+    assert pool.workforce(tool.module.generation).workers == 3
     client.go.set()
     pids = [(await call)["pid"] for call in waiting]
     assert other["pid"] not in pids
-    await until(lambda: pool.count(tool.module.generation) == 1)
+    await until(lambda: pool.workforce(tool.module.generation).workers == 1)
     assert (await run(pool, tool, context(tmp_path, "c")))["pid"] == pids[
         0
     ]  # what it keeps in memory is kept
@@ -112,7 +112,7 @@ async def test_a_call_that_waited_for_a_worker_gets_one_when_another_asks(
     first = asyncio.create_task(
         run(pool, tool, context(tmp_path, "a", client=client), ask="Who?", gate=str(gate))
     )
-    await until(lambda: pool.count(tool.module.generation) == 1)
+    await until(lambda: pool.workforce(tool.module.generation).workers == 1)
     second = asyncio.create_task(run(pool, tool, context(tmp_path, "b"), gate="/"))
     await asyncio.sleep(0)
     gate.touch()
@@ -299,6 +299,6 @@ def execute(tool_name, arguments, context):
     await until(lambda: client.progress)
     call.cancel()
     await until(done.exists)
-    assert pool.count(tool.module.generation) == 1
+    assert pool.workforce(tool.module.generation).workers == 1
     assert client.progress == [1]
     assert client.logged == []

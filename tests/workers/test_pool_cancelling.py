@@ -77,7 +77,7 @@ async def test_a_cancelled_call_frees_its_worker(pool: WorkerPool, tmp_path: Pat
     else:
         assert after != pids[0]
         assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
-    assert pool.count(tool.module.generation) == 1
+    assert pool.workforce(tool.module.generation).workers == 1
 
 
 @pytest.mark.parametrize("how", [*ENDED, *UNWOUND])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -69,7 +70,7 @@ def syntax_fault(error: SyntaxError, snapshot: Snapshot) -> Fault:
 
 def text_of(error: BaseException, snapshot: Snapshot) -> str:
     """Type, message and own frames of an exception that a call raised, for whoever called."""
-    return clean("\n".join(_lines(error, snapshot)))
+    return clean("\n".join([*_lines(error, snapshot), *_memory_limit(error)]))
 
 
 def headline(error: BaseException) -> str:
@@ -146,8 +147,18 @@ def _next(error: BaseException) -> Iterator[tuple[str, BaseException]]:
         yield "while handling", error.__context__
 
 
+def _memory_limit(error: BaseException) -> Iterator[str]:
+    """What stands behind a MemoryError, if there is one among what was raised and what that came from."""
+    every = (error, *(other for _, other in _related(error)))
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    if limit != resource.RLIM_INFINITY and any(isinstance(each, MemoryError) for each in every):
+        yield f"The limit is {limit / 1024**2:g}M: `memory` of the module in tools.yaml or tool.yaml."
+
+
 def _advice(error: BaseException) -> str:
     match error:
+        case MemoryError():
+            return "".join(f". {text}" for text in _memory_limit(error))
         case ModuleNotFoundError():
             return f" (sought with {sys.executable}: install it there, or name another with `python:`)"
         case SystemExit():

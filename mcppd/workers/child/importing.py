@@ -81,11 +81,13 @@ class SnapshotFinder:
         portions: list[str] = []
         kept = False  # some portion of a namespace package is in the snapshot
         leftover: str | None = None  # a bytecode file whose source is gone
+        bases = []  # where it would be
         for entry in entries:
             folder = _absolute(entry)
             if folder is None:
                 continue
             base = os.path.join(folder, fullname.rpartition(".")[2])
+            bases.append(base)
             found = self._in_snapshot(fullname, base) or PathFinder.find_spec(fullname, [entry])
             if found is not None and found.loader is not None:
                 if isinstance(found.loader, SourcelessFileLoader) and self._is_own(found.origin, ".pyc"):
@@ -96,6 +98,9 @@ class SnapshotFinder:
             portions += [base] if self._snapshot.has_folder(base) else _locations(found)
         if kept:
             return self._namespace(fullname, portions)
+        if not portions:
+            for base in bases:
+                self._snapshot.miss(base)
         if leftover:  # raised here, since the finders after this one would use the file
             text = f"No module named {fullname!r} (its source is gone, and {leftover} is not used)"
             raise ModuleNotFoundError(text, name=fullname)

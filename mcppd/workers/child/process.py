@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from .asking import StoppedError
 from .contents import contents_outcome, listing_outcome
 from .context import Call
+from .cutting import Room, cut
 from .failures import Fault, fault_of, log_exception, text_of
 from .hiding import Secrets
 from .importing import Place, install
@@ -19,12 +20,13 @@ from .module import ToolModule
 from .orphans import Orphans
 from .preparing import FUNCTIONS, missing
 from .prompts import completion_outcome, prompt_outcome
-from .results import Outcome, failed, info_outcome, outcome_of
+from .results import Outcome, bounded, failed, info_outcome, outcome_of
 from .signals import hold_signals, release_signals
 from .snapshot import Snapshot
 from .surroundings import DirectoryError, Raised, Surroundings, become_plain, flush
 from .updates import Updates
 from .wire import MAX_FRAME, Frame, Wire
+from .writing import Writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Request:
     progress: bool = False
     log: str | None = None  # the least severe level of log messages that anybody wants
     mime_type: str | None = None  # what the manifest says of the resource that is read
+    output: int | None = None  # bytes that the texts of the result may have, None for no limit
+    chars: int | None = None  # characters that are let through all the same
 
 
 class Worker:
@@ -53,6 +57,7 @@ class Worker:
         self._secrets = secrets
         self._updates = Updates(wire)
         self._orphans = Orphans()
+        self._writes = Writes()
 
     def serve(self) -> None:
         """Answer requests until the wire ends."""
@@ -62,7 +67,7 @@ class Worker:
     def _answer(self, head: Mapping[str, Any]) -> None:
         match head:
             case {"op": "prepare"}:
-                self._prepare(run=head["run"])
+                self._prepare(run=head["run"], is_compiled=head.get("is_compiled", False))
             case {"op": "call"}:
                 known = Request.__slots__
                 self._call(Request(**{name: value for name, value in head.items() if name in known}))
@@ -72,10 +77,10 @@ class Worker:
             case _:
                 pass  # a cancellation or a reply whose call has its result already
 
-    def _prepare(self, *, run: bool) -> None:
-        fault = self._module.compile()
+    def _prepare(self, *, run: bool, is_compiled: bool) -> None:
+        fault = None if is_compiled else self._module.compile()
         if run and fault is None:
-            came = self._surroundings.run(self._module.load)
+            came = self._surroundings.run(self._load)
             fault = fault_of(came.error, self._module.snapshot) if isinstance(came, Raised) else came
         self._end_run()
         warning = self._module.warning
@@ -90,8 +95,20 @@ class Worker:
         outcome, fault = (self._failure(came.error, call), None) if isinstance(came, Raised) else came
         self._end_run()
         head = outcome.head()
-        call.finish(head | {"fault": fault.head()} if fault else head, outcome.blob)
+        try:
+            call.finish(head | {"fault": fault.head()} if fault else head, outcome.blob)
+        except MemoryError as error:  # there was just enough for the result itself
+            outcome = self._failure(error, call)
+            call.finish(outcome.head(), outcome.blob)
         self._tidy()
+
+    def _load(self) -> Fault | None:
+        """Import the module, if that hasn't been done; what is wrong with it, if it can't be used."""
+        if self._module.is_loaded:
+            return None
+        fault = self._module.load()
+        self._surroundings.remember()
+        return fault
 
     def _failure(self, error: BaseException, call: Call) -> Outcome:
         """The border: whatever a call raised costs its caller an error, and nothing else."""
@@ -104,7 +121,7 @@ class Worker:
 
     def _run(self, request: Request, call: Call) -> tuple[Outcome, Fault | None]:
         is_first = not self._module.is_loaded
-        fault = self._module.load()
+        fault = self._load()
         if fault is not None:
             return failed(fault.text()), fault
         if is_first and self._module.warning:
@@ -113,7 +130,7 @@ class Worker:
         if not self._module.has(request.kind):
             return _without(request.kind), None
         said = self._module.call(request.kind, request.given, context, call)
-        return _outcome(request, said), None
+        return _fitting(request, _outcome(request, said)), None
 
     def _end_run(self) -> None:
         """After an author's code ran: what it printed goes to the log, what it imported to the daemon."""
@@ -123,6 +140,9 @@ class Worker:
         for files in _batches(self._module.snapshot.take_joined()):
             listed = [[path, len(content)] for path, content in files]
             self._wire.answer({"op": "joined", "files": listed}, b"".join(content for _, content in files))
+        met = {"missed": self._module.snapshot.take_missed(), "written": self._writes.take()}
+        if any(met.values()):
+            self._wire.answer({"op": "met", **met})
 
     def _tidy(self) -> None:
         """What nobody has to wait for, once the answer is out."""
@@ -144,6 +164,13 @@ def _outcome(request: Request, said: object) -> Outcome:
         case "list_resources":
             return listing_outcome(said)
     return Outcome(b"[]") if said is None else info_outcome(said)
+
+
+def _fitting(request: Request, outcome: Outcome) -> Outcome:
+    """The outcome with texts that are no longer than they may be."""
+    if request.output is None:
+        return outcome
+    return bounded(cut(outcome, Room(request.output, request.chars)))
 
 
 def _without(function: str) -> Outcome:

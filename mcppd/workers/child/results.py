@@ -23,16 +23,21 @@ class Outcome:
     content: bytes
     is_error: bool = False
     structured: bytes | None = None
+    whole: bytes | None = None  # what it was before it was cut: its texts, or the structured content
+    whole_is_json: bool = False
 
     def head(self) -> dict[str, Any]:
         """What the wire says of it."""
         structured = None if self.structured is None else len(self.structured)
-        return {"error": self.is_error, "content": len(self.content), "structured": structured}
+        head = {"error": self.is_error, "content": len(self.content), "structured": structured}
+        if self.whole is None:
+            return head
+        return head | {"whole": len(self.whole), "whole_is_json": self.whole_is_json}
 
     @property
     def blob(self) -> bytes:
         """What the wire carries of it."""
-        return self.content + (self.structured or b"")
+        return b"".join((self.content, self.structured or b"", self.whole or b""))
 
 
 def failed(text: str) -> Outcome:
@@ -115,7 +120,7 @@ def _content(items: Any) -> list[dict[str, Any]]:
 
 def bounded(outcome: Outcome) -> Outcome:
     """The outcome, or that it is too large for the wire."""
-    size = len(outcome.content) + len(outcome.structured or b"")
+    size = len(outcome.blob)
     if size <= MAX_FRAME:
         return outcome
     return failed(

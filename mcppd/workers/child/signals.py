@@ -12,6 +12,7 @@ from typing import Final
 block: Final[Callable[[int, Collection[int]], set[int]]] = _signal.pthread_sigmask
 set_handler: Final[Callable[[int, object], object]] = _signal.signal
 get_handler: Final[Callable[[int], object]] = _signal.getsignal
+DEFAULT: Final[object] = _signal.SIG_DFL
 IGNORED: Final[object] = _signal.SIG_IGN
 HELD: Final = frozenset(signal.valid_signals()) - {
     # raised by the processor in this very thread; held back, they kill without a trace

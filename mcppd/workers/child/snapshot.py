@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Final
 
+MISSED_LIMIT: Final = 300
+"""Paths looked for in vain that are told of: each is watched, and looked at before a call."""
 _INSTALLED: Final = ("site-packages", "dist-packages")
 _OURS: Final = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -26,6 +28,8 @@ class Snapshot:
         self._files = dict(files)
         self._codes: dict[str, CodeType] = {}
         self._joined: dict[str, bytes] = {}
+        self._missed: set[str] = set()  # looked for in vain, and not told yet
+        self._told: set[str] = set()
         folders = {folder for path in files for folder in _folders(path)}
         self._folders = frozenset(folders)
         self._foreign = tuple(_foreign())
@@ -69,6 +73,18 @@ class Snapshot:
         """The files that joined since this was asked last; a name that is no UTF-8 can't be told."""
         joined, self._joined = self._joined, {}
         return {path: content for path, content in joined.items() if _is_text(path)}
+
+    def miss(self, base: str) -> None:
+        """Note that a module was looked for at a path without its suffix: it may come as a file or as a package."""
+        if self.is_own(base + ".py"):
+            self._missed.update((base + ".py", base, os.path.join(base, "__init__.py")))
+
+    def take_missed(self) -> list[str]:
+        """The paths that were looked for in vain since this was asked last; each is told once, and not too many."""
+        new = sorted(filter(_is_text, self._missed - self._told))[: max(0, MISSED_LIMIT - len(self._told))]
+        self._missed.clear()
+        self._told.update(new)
+        return new
 
     def code(self, path: str) -> CodeType:
         """The compiled file, with its text where tracebacks look. Raises SyntaxError, OSError."""

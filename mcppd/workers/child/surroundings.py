@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final, TextIO, TypeVar
 
+from .lasting import Lasting
 from .signals import HELD, IGNORED, block, get_handler, hold_signals, release_signals, set_handler
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
@@ -40,11 +41,16 @@ class Surroundings:
 
     def __init__(self) -> None:
         self._environ = os.environ
-        self._variables = dict(os.environb)  # of the run before
+        self._variables = dict(_data(os.environ))  # of the run before
         self._directory = _working_directory()
         self._umask = os.umask(0)
         os.umask(self._umask)
         self._handlers = [(number, get_handler(number)) for number in _SIGNALS]
+        self._lasting = Lasting()
+
+    def remember(self) -> None:
+        """The module has been imported: what it set for good is what its calls find."""
+        self._lasting.remember()
 
     def variables(self) -> Mapping[bytes, bytes]:
         """The environment of the run, as it was given; before the first, the process's own."""
@@ -80,6 +86,7 @@ class Surroundings:
             set_handler(number, handler)
         with contextlib.suppress(ValueError):  # the descriptor that an author gave is closed
             signal.set_wakeup_fd(-1)
+        self._lasting.restore()
         os.umask(self._umask)
         os.environ = self._environ  # noqa: B003 - a tool may have put a dict there
         try:
@@ -153,13 +160,15 @@ def _encoded(env: Mapping[str, str]) -> dict[bytes, bytes]:
     return variables
 
 
-def _set_environment(environ: Any, wanted: Mapping[bytes, bytes]) -> None:
-    """Change only what differs: each variable costs a call into C.
+def _data(environ: Any) -> dict[bytes, bytes]:
+    """The mapping behind os.environ: to read it through os.environ takes longer than all the rest of a call."""
+    variables: dict[bytes, bytes] = environ._data  # noqa: SLF001
+    return variables
 
-    The mapping behind os.environ is looked at itself, since to read it through os.environ takes longer than
-    all the rest of a call.
-    """
-    present: dict[bytes, bytes] = environ._data  # noqa: SLF001
+
+def _set_environment(environ: Any, wanted: Mapping[bytes, bytes]) -> None:
+    """Change only what differs: each variable costs a call into C."""
+    present = _data(environ)
     if present == wanted:
         return
     zone = present.get(b"TZ")
