@@ -7,14 +7,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mcppd.core.catalog import Module
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
 from mcppd.reloading import stamps
-from mcppd.reloading.loader import Scan
+from mcppd.reloading.loaded import Scan
+from mcppd.reloading.own_changes import OwnChanges
 from mcppd.reloading.slots import Slot
+from mcppd.reloading.sources import is_other_listing
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What is to be watched over."""
+
+    paths: frozenset[str] = frozenset()  # every path whose change matters
+    open: frozenset[str] = frozenset()  # directories in which whatever appears matters
+    directories: frozenset[str] = frozenset()  # where any of that would be seen
 
 
 class Board:
@@ -25,6 +36,9 @@ class Board:
         self.slots: dict[str, Slot] = {}
         self.joined: dict[str, frozenset[str]] = {}  # files from elsewhere that a module imported
         self.in_judgement: frozenset[str] | None = None  # directories, while a pass has them judged
+        self.own_changes = OwnChanges()
+        self._watched = Watched()
+        self._watched_parts: tuple[object, ...] = ()
 
     def take(self, scan: Scan) -> list[Slot]:
         """Take in a new scan; the slots of directories that are gone."""
@@ -32,17 +46,20 @@ class Board:
         for loaded in scan.modules:
             self.slots.setdefault(loaded.directory, Slot(loaded)).loaded = loaded
         gone = self.slots.keys() - {loaded.directory for loaded in scan.modules}
+        self.own_changes.forget(gone)
         for directory in gone:
             self.joined.pop(directory, None)
         return [self.slots.pop(directory) for directory in gone]
 
     def note_joined(self, generation: Generation) -> bool:
-        """Files from elsewhere belong to a module from now on; whether some are new."""
+        """Files from elsewhere belong to a module from now on, and those that it looked for; whether some are new."""
         inside = generation.directory + os.sep
         outside = frozenset(path for path in generation.files if not path.startswith(inside))
-        is_new = outside != self.joined.get(generation.directory, frozenset())
-        self.joined[generation.directory] = outside
-        return is_new
+        every = outside | generation.missed
+        is_new = every != self.joined.get(generation.directory, frozenset())
+        self.joined[generation.directory] = every
+        is_ignored = self.own_changes.written(generation.directory, generation.written)
+        return is_new or is_ignored
 
     def unsettled(self, directory: str | None) -> str | None:
         """Why what is served may not be what is on the disk: "changed", "busy", or None (D19).
@@ -80,29 +97,43 @@ class Board:
         return found
 
     def warnings(self) -> list[Fault]:
-        """What is wrong with the registry."""
+        """What is wrong with the registry, and what isn't looked at any more."""
         scan = self.scan
         of_registry = (*scan.registry.faults, *scan.registry.warnings) if scan.registry is not None else ()
-        return [*([scan.fault] if scan.fault else []), *of_registry, *scan.warnings]
+        return [
+            *([scan.fault] if scan.fault else []),
+            *of_registry,
+            *scan.warnings,
+            *self.own_changes.warnings(),
+        ]
 
-    def paths_to_watch(self, registry: str) -> tuple[frozenset[str], frozenset[str]]:
-        """(every path whose change matters, every directory in which one may appear)."""
-        places = self.scan.places
-        links = {link for path in (*self.scan.stamps, registry) for link in stamps.links_on(path)}
-        wanted = {*map(os.path.dirname, self.scan.stamps), *places, *links}
-        known = {*self.scan.stamps, *wanted}
-        for loaded in self.scan.modules:
-            known.update(loaded.stamps, loaded.places)
-            wanted.update(
-                loaded.places, map(os.path.dirname, loaded.stamps), stamps.links_on(loaded.directory)
-            )
-        return frozenset(known), frozenset(map(stamps.nearest_directory, wanted))
+    def to_watch(self) -> Watched:
+        """What may change what is on the board; worked out anew only where something else lies there."""
+        scan = self.scan
+        parts = (*scan.modules, tuple(scan.stamps), tuple(scan.places), scan.links)
+        if parts != self._watched_parts:
+            self._watched_parts, self._watched = parts, _watched(scan)
+        return self._watched
 
     def _slot_unsettled(self, slot: Slot) -> str | None:
         loaded = slot.loaded
-        if stamps.differing(loaded.stamps) or (slot.fault is not None and stamps.differing(loaded.places)):
+        if stamps.differing(loaded.stamps):
+            return "changed"
+        if stamps.differing(loaded.places) and (slot.fault is not None or is_other_listing(loaded)):
             return "changed"
         if not self.joined.get(loaded.directory, frozenset()) <= loaded.stamps.keys():
             return "changed"  # files that were imported a moment ago are not watched over yet
         on_its_way = slot.candidate is not None and not slot.candidate.is_served
-        return "busy" if on_its_way or loaded.is_young else None
+        return "busy" if on_its_way or loaded.is_young or slot.is_held else None
+
+
+def _watched(scan: Scan) -> Watched:
+    paths = {*scan.stamps, *scan.links, *scan.places}
+    spaces = {*scan.places}
+    directories = {*scan.places, *map(os.path.dirname, (*scan.stamps, *scan.links))}
+    for loaded in scan.modules:
+        paths.update(loaded.stamps, loaded.places, loaded.links)
+        spaces.update(loaded.globbed)
+        directories.update(loaded.places, map(os.path.dirname, (*loaded.stamps, *loaded.links)))
+        directories.add(os.path.dirname(loaded.directory))
+    return Watched(frozenset(paths), frozenset(spaces), frozenset(directories))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from mcppd.core.errors import FaultError
 from mcppd.core.manifest import parse_manifest
 from mcppd.core.yaml import read_yaml
-from mcppd.reloading.loader import MANIFEST, Loaded
+from mcppd.reloading.loaded import MANIFEST, Loaded
 
 
 class KeptManifests:

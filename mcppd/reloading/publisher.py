@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -15,6 +16,10 @@ from mcppd.core.modules import Module
 from mcppd.core.reports import Report
 from mcppd.reloading.reports import compare
 
+logger = logging.getLogger("mcppd.reload")
+
+OURSELVES: Final = "mcppd"
+"""Who says what no module is to blame for."""
 REMOVED_KEPT: Final = 1000
 """Names of removed tools that are remembered, to say when they went."""
 
@@ -28,6 +33,7 @@ class Publisher:
         self.tell: Callable[[Collection[Kind]], int] = lambda _: (
             0
         )  # of kinds whose list changed; how many were told
+        self.log: Callable[[str, str, str], None] = lambda *_: None  # (level, who says it, text), to clients
         self.events: Tell = ignore
         self._removed: dict[str, str] = {}
         self._is_first = True
@@ -41,7 +47,7 @@ class Publisher:
         old = self.catalog
         new = build_catalog(modules, warnings)
         changes = compare(old, new)
-        if not changes and old.warnings == new.warnings:
+        if not changes and old.warnings == new.warnings and _made_of(old) == _made_of(new):
             return False
         kinds = changed_kinds(old, new)
         self._note_removed(old, new)
@@ -50,6 +56,10 @@ class Publisher:
         if changes:
             self.last_report = Report(clock(), time.monotonic() - started, changes, bool(kinds), notified)
             self.events(Reloaded(self.last_report))
+        for level, name, text in news(old, new):
+            self.log(level, name, text)
+            if name == OURSELVES:  # what modules do stands in the report
+                logger.warning("%s", text)
         return True
 
     def _note_removed(self, old: Catalog, new: Catalog) -> None:
@@ -61,6 +71,33 @@ class Publisher:
             del self._removed[name]
         while len(self._removed) > REMOVED_KEPT:
             del self._removed[next(iter(self._removed))]
+
+
+def news(old: Catalog, new: Catalog) -> Iterator[tuple[str, str, str]]:
+    """(level, module, text) of each module that broke or was repaired, and of each new warning about the registry."""
+    before = {module.name: module for module in old.modules}
+    for module in new.modules:
+        known = before.get(module.name)
+        was = known.fault if known is not None else None
+        if module.fault is not None and module.fault != was:
+            yield _of_broken(module)
+        elif module.fault is None and was is not None:
+            yield "info", module.name, f"module {module.name!r} is repaired"
+    for warning in new.warnings:
+        if warning not in old.warnings:
+            yield "warning", OURSELVES, str(warning)
+
+
+def _of_broken(module: Module) -> tuple[str, str, str]:
+    if module.state == "broken":
+        text = f"what is saved of module {module.name!r} does not load, its last good version answers: {module.fault}"
+        return "warning", module.name, text
+    return "error", module.name, f"module {module.name!r} can't answer: {module.fault}"
+
+
+def _made_of(catalog: Catalog) -> list[tuple[str, int]]:
+    """(directory, generation) of each module: a renamed directory may hold the same generation's number."""
+    return [(module.directory, id(module.generation)) for module in catalog.modules]
 
 
 def changed_kinds(old: Catalog, new: Catalog) -> set[Kind]:

@@ -17,6 +17,7 @@ import mcppd.core
 from mcppd.core.catalog import Offer
 from mcppd.core.faults import Fault
 from mcppd.core.items import Item
+from mcppd.core.limits import Limits, ToolLimits
 from mcppd.core.manifest import Manifest, ToolDefinition
 
 FILES_KEPT: Final = 4000
@@ -35,7 +36,7 @@ class Reading:
     offers: tuple[Offer, ...]
 
 
-_CLASSES: Final = (Reading, Manifest, ToolDefinition, Offer, Item, Fault)
+_CLASSES: Final = (Reading, Manifest, ToolDefinition, Limits, ToolLimits, Offer, Item, Fault)
 KEPT: Final = {(each.__module__, each.__qualname__): each for each in _CLASSES}
 """The classes that a reading is made of. A file that names anything else is not one of ours."""
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from mcppd.core.catalog import Catalog
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
 from mcppd.core.modules import Module, Offer, make_offer
-from mcppd.reloading import stamps
 from mcppd.reloading.board import Board
-from mcppd.reloading.loader import Loaded, Loader
+from mcppd.reloading.following import Following
+from mcppd.reloading.loaded import Loaded
+from mcppd.reloading.loader import Loader
 from mcppd.reloading.manifests import KeptManifests
 from mcppd.reloading.passes import Passes
 from mcppd.reloading.publisher import Publisher, clock, nothing_changed
@@ -31,14 +31,20 @@ from mcppd.reloading.resource_files import ResourceFiles
 from mcppd.reloading.seams import Pool
 from mcppd.reloading.slots import Candidate, Slot, module_of
 from mcppd.reloading.verdicts import Verdicts
-from mcppd.reloading.watcher import EVERYTHING, Watcher
+from mcppd.reloading.watcher import Watcher
 
 logger = logging.getLogger("mcppd.reload")
 
 AT_ONCE: Final = 8
 """Versions that are prepared at the same time: enough for one slow import not to hold up a start, few processes."""
+LOSING: Final = 0.25
+"""Seconds for which what takes something away waits at most for other files that are being saved."""
 TOGETHER: Final = 1.0
 """Seconds in which all that changed in one save is published in one step; what is slower follows by itself."""
+
+
+Proposal: TypeAlias = tuple[Slot, Loaded, tuple[Offer, ...]]
+"""A module's slot, what was read of it, and what that offers."""
 
 
 class Reloader:
@@ -56,7 +62,6 @@ class Reloader:
         self._kept = kept
         self._tasks = tasks
         self._board = Board()
-        self._known: frozenset[str] = frozenset()  # every path whose change matters
         self._preparing = asyncio.Semaphore(AT_ONCE)
         self._passes = Passes(self._pass)
 
@@ -70,6 +75,8 @@ class Reloader:
         """Look at everything again, also at what was found broken, and say what changed."""
         for slot in self._board.slots.values():
             slot.broken = None
+        self._board.own_changes.forget()
+        self._pool.forgive()
         before = self.publisher.last_report
         started = time.monotonic()
         await self._passes.another()
@@ -146,17 +153,12 @@ class Reloader:
 
     async def follow(self) -> None:
         """Want a pass whenever the watcher sees something that matters, and look at the files of resources."""
-        async for paths in self.watcher.changes():
-            self.files.look(paths)
-            if paths is EVERYTHING or any(self._matters(path) for path in paths):
-                self._passes.want()
+        await Following(self.watcher, self._board.to_watch, self._see).run()
 
-    def _matters(self, path: str) -> bool:
-        return (
-            path in self._known
-            or path.endswith((".py", ".yaml"))
-            or os.path.dirname(path) in self._board.scan.places
-        )
+    def _see(self, paths: frozenset[str], matters: bool) -> None:  # noqa: FBT001 - the shape of Following's tell
+        self.files.look(paths)
+        if matters:
+            self._passes.want()
 
     def _directory(self, wanted: Callable[[Catalog], Module | None] | None) -> str | None:
         """The directory of the module that is asked about, None where there is none."""
@@ -166,14 +168,16 @@ class Reloader:
     async def _pass(self) -> None:
         started = time.monotonic()
         board = self._board
-        scan = await asyncio.to_thread(self._loader.scan, board.scan, dict(board.joined))
+        joined, ignored = dict(board.joined), board.own_changes.ignored
+        scan = await asyncio.to_thread(self._loader.scan, board.scan, joined, ignored)
         for slot in board.take(scan):
             self._discard(slot.drop_candidate())
         changed = self._changed()
         offers = await self._judged(changed)
         prepared = iter(offers)
-        for slot, loaded in changed:
-            self._propose(slot, loaded, next(prepared) if loaded.manifest else ())
+        proposals = [(slot, loaded, next(prepared) if loaded.manifest else ()) for slot, loaded in changed]
+        for slot, loaded, offered in self._due(proposals):
+            self._propose(slot, loaded, offered)
         self._watch()
         await self._wait_together()
         self._adopt()
@@ -185,10 +189,7 @@ class Reloader:
 
     def _watch(self) -> None:
         """Watch where anything may change: of what is on the disk, and of what is served."""
-        known, directories = self._board.paths_to_watch(self._loader.path)
-        of_files = self.files.directories
-        self._known = known | of_files
-        self.watcher.watch(directories | set(map(stamps.nearest_directory, of_files)))
+        self.watcher.watch(self._board.to_watch().directories | self.files.directories)
 
     async def _judged(self, changed: list[tuple[Slot, Loaded]]) -> list[tuple[Offer, ...]]:
         """What the manifests of new versions offer; meanwhile they are under way, but in no slot yet."""
@@ -203,7 +204,9 @@ class Reloader:
         changed = []
         for loaded in self._board.scan.modules:
             slot = self._board.slots[loaded.directory]
+            slot.is_held = False
             candidate = slot.candidate
+            is_saved, slot.compared = slot.compared is not loaded, loaded
             if candidate is not None and candidate.is_for(loaded):
                 continue
             if candidate is None and slot.is_known_broken(loaded):
@@ -211,9 +214,26 @@ class Reloader:
             self._discard(slot.drop_candidate())
             if slot.serves(loaded) and not loaded.fault:
                 slot.mend()
+                if is_saved and slot.served is not None:  # though nothing in it is new
+                    self._pool.forgive(slot.served.generation)
             else:
                 changed.append((slot, loaded))
         return changed
+
+    def _due(self, proposals: list[Proposal]) -> list[Proposal]:
+        """The new versions whose turn it is: where one takes something away, it may be saved elsewhere in a moment.
+
+        Then all that changes what is listed waits until no file is young any more, and is one step.
+        """
+        now = time.monotonic()
+        is_waiting = False
+        for slot, loaded, offers in proposals:
+            is_losing = self._board.scan.is_young and slot.loses(loaded, offers)
+            slot.losing_since = (slot.losing_since or now) if is_losing else None
+            is_waiting |= slot.losing_since is not None and now - slot.losing_since < LOSING
+        for slot, loaded, _ in proposals:
+            slot.is_held = is_waiting and slot.has_other_manifest(loaded)
+        return [each for each in proposals if not each[0].is_held]
 
     def _propose(self, slot: Slot, loaded: Loaded, offers: tuple[Offer, ...]) -> None:
         """Let a new version be prepared; serve it right away where nothing else is there to serve."""
@@ -227,6 +247,7 @@ class Reloader:
             if not loaded.is_young:
                 self._break(slot, loaded, mistake, offers)
             return
+        self._board.own_changes.reloaded(loaded.directory, slot.differing(loaded))
         module = module_of(loaded, loaded.generation(slot.next_number()), offers)
         if slot.served is None or slot.served.generation is None:
             slot.candidate = Candidate(

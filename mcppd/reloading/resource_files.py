@@ -130,8 +130,10 @@ def _read(path: str) -> tuple[Stamp, bytes | None]:
     found = stamps.stamp(path)
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return found, hashlib.sha256(file.read(HASHED)).digest()
-    except OSError:
-        pass  # gone, or not ours to read: there is nothing that could be said to have changed
+            is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            data: bytes | None = file.read(HASHED) if is_file else None  # None also of one that would block
+    except (OSError, ValueError):
+        return found, None  # gone, or not ours to read: there is nothing that could be said to have changed
+    if data is not None:
+        return found, hashlib.sha256(data).digest()
     return found, None

@@ -29,6 +29,9 @@ class Pool(Protocol):
     def retire_all_but(self, kept: Iterable[Generation]) -> None:
         """No generation but these is served."""
 
+    def forgive(self, generation: Generation | None = None) -> None:
+        """Calls may try again what died again and again: one generation, or without one all of them."""
+
     def is_proven(self, generation: Generation) -> bool:
         """Whether the generation has been imported without a fault."""
         ...

@@ -6,18 +6,17 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Final
 
 from mcppd.core.catalog import Module, Offer, Settings
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
 from mcppd.core.items import Item, in_directory
 from mcppd.core.kinds import Kind
+from mcppd.core.limits import UNSAID, of_tool, over
+from mcppd.core.manifest import Manifest
+from mcppd.core.modules import DEFAULT_WORKERS
 from mcppd.core.registry import Entry
-from mcppd.reloading.loader import Loaded, is_made_of, is_same
-
-DEFAULT_WORKERS: Final = 4
-"""Workers of a module where nobody says (D3)."""
+from mcppd.reloading.loaded import Loaded, is_made_of, is_same
 
 
 @dataclass(slots=True, eq=False)
@@ -44,9 +43,14 @@ class Slot:
     served_entry: Entry | None = None
     before: Module | None = None  # served before a version that has never been imported; to fall back to
     candidate: Candidate | None = None
+    compared: Loaded | None = None  # the files that were last held against what is served
     broken: Loaded | None = None  # the newest version that turned out bad
     fault: Fault | None = None  # why
     since: str = ""
+    is_held: bool = False  # a newer version waits for what is saved elsewhere
+    losing_since: float | None = (
+        None  # monotonic seconds: when a newer version was first seen to take something away
+    )
 
     def shown(self) -> Module | None:
         """What is served, with what is wrong with anything newer."""
@@ -62,6 +66,18 @@ class Slot:
     def serves(self, loaded: Loaded) -> bool:
         """Whether what is served is made of just these files, run in this way."""
         return self.served is not None and _matches(self.served, self.served_entry, loaded)
+
+    def differing(self, loaded: Loaded) -> frozenset[str]:
+        """The files in which a new reading differs from what is served."""
+        generation = self.served.generation if self.served is not None else None
+        if generation is None:
+            return frozenset()
+        old: dict[str, object] = {
+            path: content for path, content in generation.files.items() if loaded.counts(path)
+        }
+        old |= generation.data
+        new: dict[str, object] = {**loaded.files, **loaded.data}
+        return frozenset(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
 
     def is_known_broken(self, loaded: Loaded) -> bool:
         """Whether just these files turned out bad already."""
@@ -79,6 +95,21 @@ class Slot:
             (each.fault for each in _all(offers, manifest.items) if each.fault and _identity(each) in lost),
             next(iter(nameless), None),
         )
+
+    def loses(self, loaded: Loaded, offers: tuple[Offer, ...]) -> bool:
+        """Whether a new version has another name, or no longer all that is served of the module."""
+        served, manifest = self.served, loaded.manifest
+        if served is None or served.generation is None or manifest is None:
+            return False
+        return loaded.name != served.name or not _good(served.offers, served.items) <= _good(
+            offers, manifest.items
+        )
+
+    def has_other_manifest(self, loaded: Loaded) -> bool:
+        """Whether a new version says something else of itself than what is served."""
+        generation = self.served.generation if self.served is not None else None
+        path = loaded.manifest_file
+        return generation is None or generation.files.get(path) != loaded.files.get(path)
 
     def next_number(self) -> int:
         """The number of a new generation."""
@@ -125,16 +156,7 @@ def module_of(loaded: Loaded, generation: Generation | None, offers: tuple[Offer
     """A module to serve, out of what was loaded."""
     entry, manifest = loaded.entry, loaded.manifest
     items = manifest.items if manifest else ()
-    settings = Settings(
-        timeout=entry.timeout if entry.timeout is not None else (manifest.timeout if manifest else None),
-        workers=entry.workers or DEFAULT_WORKERS,
-        overlap=entry.overlap,
-        python=entry.python,
-        env=entry.env,
-        pass_env=entry.pass_env,
-        fail_when_broken=entry.on_broken == "fail",
-        stateful=entry.workers == 1,
-    )
+    settings = _settings(entry, manifest)
     return Module(
         name=loaded.name,
         directory=loaded.directory,
@@ -150,6 +172,29 @@ def module_of(loaded: Loaded, generation: Generation | None, offers: tuple[Offer
             *(each.fault for each in _all(offers, items) if each.fault),
         ),
         warnings=manifest.warnings if manifest else (),
+    )
+
+
+def _settings(entry: Entry, manifest: Manifest | None) -> Settings:
+    said, tools = (manifest.limits, manifest.tools) if manifest else (UNSAID, ())
+    limits = over(entry.limits, said)
+    return Settings(
+        timeout=limits.timeout,
+        import_timeout=limits.import_timeout,
+        memory=limits.memory,
+        processes=limits.processes,
+        output=limits.output,
+        workers=limits.workers or DEFAULT_WORKERS,
+        queue=limits.queue,
+        of_tools={
+            tool.name: of_tool(tool.name, entry.limits, entry.of_tools, said, tool.limits) for tool in tools
+        },
+        overlap=entry.overlap,
+        python=entry.python,
+        env=entry.env,
+        pass_env=entry.pass_env,
+        fail_when_broken=entry.on_broken == "fail",
+        stateful=limits.workers == 1,
     )
 
 

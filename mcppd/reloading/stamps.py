@@ -27,11 +27,17 @@ def stamp(path: str) -> Stamp:
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
-def is_young(stamps: Iterable[Stamp], now: float | None = None) -> bool:
-    """Whether one of these was changed so lately that its stamp can't be trusted yet."""
+def is_young(stamps: Iterable[Stamp], reach: float = YOUNG, now: float | None = None) -> bool:
+    """Whether one of these was changed so lately that its stamp can't be trusted yet: within `reach` seconds.
+
+    A time of modification may be anything; where that is in the future, the time of the change still tells.
+    """
     moment = time.time_ns() if now is None else int(now * 1e9)
-    reach = int(YOUNG * 1e9)
-    return any(each is not None and abs(moment - max(each[0], each[1])) < reach for each in stamps)
+    nanoseconds = int(reach * 1e9)
+    return any(
+        each is not None and (abs(moment - each[0]) < nanoseconds or abs(moment - each[1]) < nanoseconds)
+        for each in stamps
+    )
 
 
 def differing(stamps: Mapping[str, Stamp]) -> bool:

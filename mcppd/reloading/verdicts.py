@@ -17,7 +17,7 @@ from mcppd.core.manifest import Manifest, ToolDefinition
 from mcppd.core.modules import Offer, make_offer
 from mcppd.core.plain_schemas import is_plain
 from mcppd.core.schemas import check_input_schema, check_output_schema
-from mcppd.reloading.loader import Loaded
+from mcppd.reloading.loaded import Loaded
 from mcppd.reloading.readings import Reading, Readings
 
 KEPT_LIMIT: Final = 20_000

@@ -1,6 +1,7 @@
-"""The watcher: an async iterator of sets of changed paths, over one notifier for all directories (D19).
+"""The watcher: an async iterator of sets of changed paths, over one inotify instance for all directories (D19).
 
-It has to be timely, not certain: `settled()` looks at the files themselves.
+It has to be timely, not certain: `settled()` looks at the files themselves. Where events can't be had, because a limit
+of the system's is reached or the file system tells nothing, it polls, and says so.
 """
 
 from __future__ import annotations
@@ -8,101 +9,243 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import threading
-from collections.abc import AsyncIterator, Iterable
-from typing import Final
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any, Final
 
-from watchfiles._rust_notify import RustNotify
+from mcppd.reloading import inotify, polling
+from mcppd.reloading.inotify import Inotify
+from mcppd.reloading.polling import Mounts
 
 logger = logging.getLogger("mcppd.watcher")
 
-QUICK_STEP: Final = 6
-"""Milliseconds between looks at the notifier's queue while somebody edits: 8 to 12 ms to notice a save."""
-SLOW_STEP: Final = 50
-"""Milliseconds between looks when nobody does: 20 wake-ups a second, 0.2 % of a core."""
-QUICK_FOR: Final = 180_000
-"""Milliseconds after a change for which the short step holds: as long as one thinks between two saves."""
-GATHER: Final = 200
-"""Milliseconds for which changes are gathered while they keep coming: a checkout is one or two sets."""
-POLL: Final = 1000
-"""Milliseconds between looks at the files where no events can be had."""
+QUIET: Final = 0.004
+"""Seconds without another change after which what has changed is told: the steps of one save are closer together."""
+GATHER: Final = 0.2
+"""Seconds for which changes are gathered while they keep coming: a checkout is one or two sets."""
+POLL_QUICK: Final = 0.5
+"""Seconds between two looks, where we poll, while somebody edits."""
+POLL_SLOW: Final = 1.5
+"""Seconds between two looks when nobody does: a save is still noticed within two."""
+QUICK_FOR: Final = 180.0
+"""Seconds after a change for which the short step holds: as long as one thinks between two saves."""
+RETRY: Final = 60.0
+"""Seconds until a limit that was reached is tried again."""
 
 EVERYTHING: Final = frozenset({"/"})
 """What is reported when changes may have been missed: look at everything."""
 
 
 class Watcher:
-    """Watches a set of directories, never what lies below them."""
+    """Watches a set of directories, never what lies below them; where one isn't there, the nearest above it."""
 
     def __init__(self) -> None:
-        self._directories: frozenset[str] = frozenset()
-        self._stop = threading.Event()
-        self._has_work = asyncio.Event()
-        self._is_closed = False
-        self.is_polling = False
+        self.polled: Mapping[str, str] = {}  # directories of which no events can be had, with the reason
+        self._wanted: frozenset[str] = frozenset()
+        self._on_the_way: frozenset[str] = frozenset()  # the wanted directories and all above them
+        self._inotify: Inotify | None = None
+        self._watches: dict[int, frozenset[str]] = {}  # what a watch is on, by every name it is wanted by
+        self._changed: set[str] = set()
+        self._is_overrun = False  # changes may have been missed
+        self._is_stale = False  # what is watched may not be what is wanted
+        self._news = asyncio.Event()
+        self.is_closed = False
+        self._quick_until = 0.0
 
-    @property
-    def count(self) -> int:
-        """How many directories are watched."""
-        return len(self._directories)
+    def status(self) -> dict[str, Any]:
+        """How many directories are watched and how each of them is, as JSON."""
+        by_inotify = {path for paths in self._watches.values() for path in paths}
+        modes = [name for name, some in (("inotify", by_inotify), ("polling", self.polled)) if some]
+        how = dict.fromkeys(by_inotify, "inotify") | {
+            path: f"polling: {why}" for path, why in self.polled.items()
+        }
+        return {
+            "mode": " and ".join(modes) or "nothing",
+            "directories": len(how),
+            "polled": dict(self.polled),
+            "each": dict(sorted(how.items())),
+        }
 
     def watch(self, directories: Iterable[str]) -> None:
         """Watch exactly these directories from now on."""
         wanted = frozenset(directories)
-        if wanted != self._directories:
-            self._directories = wanted
-            self._stop.set()
-            self._has_work.set()
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self._on_the_way = frozenset(above for path in wanted for above in _with_all_above(path))
+            self._is_stale = True
+            self._news.set()
 
     def close(self) -> None:
         """End the iterator of `changes`."""
-        self._is_closed = True
-        self._stop.set()
-        self._has_work.set()
+        self.is_closed = True
+        self._news.set()
 
     async def changes(self) -> AsyncIterator[frozenset[str]]:
-        """Sets of changed paths, as they come; EVERYTHING after the watch was made anew."""
-        while not self._is_closed:
-            await self._has_work.wait()
-            self._stop.clear()
-            self._has_work.clear()
-            notifier = self._notifier()
-            if notifier is None:
-                continue
-            with notifier:
-                # what changed while there was no watch is found by looking
-                yield EVERYTHING
-                async for paths in self._from(notifier):
+        """Sets of changed paths, as they come; EVERYTHING where some may have been missed."""
+        self._is_stale = True
+        self._news.set()
+        poller = asyncio.create_task(self._poll())
+        try:
+            while not self.is_closed:
+                await self._wait()
+                if poller.done():
+                    poller.result()  # raises what ended it
+                if self._is_stale:
+                    await self._arm()
+                if paths := self._take():
                     yield paths
+        finally:
+            poller.cancel()
+            self._disarm()
 
-    async def _from(self, notifier: RustNotify) -> AsyncIterator[frozenset[str]]:
-        step, limit = QUICK_STEP, QUICK_FOR
-        while not self._stop.is_set():
-            said = await asyncio.to_thread(notifier.watch, GATHER, step, limit, self._stop)
-            if isinstance(said, set):
-                step, limit = QUICK_STEP, QUICK_FOR
-                paths = frozenset(path for _, path in said)
-                yield paths
-                if not self._directories.isdisjoint(paths):
-                    self._has_work.set()  # one was made anew under its name: what was watched is gone
-                    return
-            elif said == "timeout":
-                step, limit = SLOW_STEP, 0
+    async def _wait(self) -> None:
+        """Wait until something has changed, and then until nothing more does."""
+        await self._news.wait()
+        deadline = time.monotonic() + GATHER
+        while self._news.is_set() and time.monotonic() < deadline and not self.is_closed:
+            self._news.clear()
+            await asyncio.sleep(QUIET)
+            self._read()
+        self._news.clear()
+        self._listen(on=True)
 
-    def _notifier(self) -> RustNotify | None:
-        """A notifier on all directories that are there; polling where the system refuses to tell."""
-        present = [directory for directory in self._directories if os.path.isdir(directory)]
-        for polling in (False, True):
-            try:
-                notifier = RustNotify(present, False, polling, POLL, False, True)
-            except OSError as error:
-                logger.warning(
-                    "watching %d directories: %s%s",
-                    len(present),
-                    error,
-                    "" if polling else "; polling instead",
-                )
-            else:
-                self.is_polling = polling
-                return notifier
-        return None
+    def _take(self) -> frozenset[str]:
+        paths, self._changed = frozenset(self._changed), set()
+        if paths or self._is_overrun:
+            self._quick_until = time.monotonic() + QUICK_FOR
+        if self._is_overrun:
+            self._is_overrun = False
+            return EVERYTHING
+        return paths
+
+    # events
+
+    def _listen(self, *, on: bool) -> None:
+        if self._inotify is not None:
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(self._inotify.descriptor)
+            if on:
+                loop.add_reader(self._inotify.descriptor, self._wake)
+
+    def _wake(self) -> None:
+        self._listen(on=False)  # while changes keep coming there is no need to be woken by each
+        self._news.set()
+
+    def _read(self) -> None:
+        """Take in what inotify says."""
+        if self._inotify is None:
+            return
+        for event in self._inotify.events():
+            self._news.set()
+            if event.mask & inotify.OVERFLOW:
+                logger.warning("too many files changed at once to be told one by one; looking at everything")
+                self._is_overrun = self._is_stale = True
+            if event.mask & inotify.GONE:
+                self._is_stale = True
+            for directory in self._watches.get(event.watch, ()):
+                self._note(os.path.join(directory, event.name) if event.name else directory)
+
+    def _note(self, path: str) -> None:
+        self._changed.add(path)
+        if path in self._on_the_way:
+            self._is_stale = True  # it may be another one under its name, or lead elsewhere
+
+    # what is watched
+
+    async def _arm(self) -> None:
+        """Watch what is wanted: by inotify where that tells, else by polling."""
+        self._is_stale = False
+        nearest, silent = await asyncio.to_thread(_survey, self._wanted)
+        polled = {path: f"{kind} tells of no changes" for path, kind in silent.items()}
+        old, self._watches = self._watches, {}
+        if self._inotify is None:
+            self._open(polled, nearest)
+        for path in nearest - polled.keys():
+            self._add(path, polled)
+        for watch in old.keys() - self._watches.keys():
+            if self._inotify is not None:
+                self._inotify.remove(watch)
+        if any(paths - old.get(watch, frozenset()) for watch, paths in self._watches.items()):
+            self._is_overrun = True  # what changed while there was no watch is found by looking
+        self._tell_polled(polled)
+        self._listen(on=True)
+
+    def _open(self, polled: dict[str, str], nearest: frozenset[str]) -> None:
+        try:
+            self._inotify = Inotify()
+        except OSError as error:
+            polled.update((path, f"no inotify: {error.strerror}") for path in nearest - polled.keys())
+
+    def _add(self, path: str, polled: dict[str, str]) -> None:
+        if self._inotify is None:
+            return
+        try:
+            watch = self._inotify.add(path)
+        except FileNotFoundError:
+            self._is_stale = True  # gone since we looked
+            self._news.set()
+        except OSError as error:
+            polled[path] = f"no inotify watch: {error.strerror}"
+        else:
+            self._watches[watch] = self._watches.get(watch, frozenset()) | {path}
+
+    def _tell_polled(self, polled: dict[str, str]) -> None:
+        new = {reason for path, reason in polled.items() if path not in self.polled}
+        for reason in sorted(new):
+            count = sum(each == reason for each in polled.values())
+            logger.warning("%d of %d directories are polled: %s", count, len(self._wanted), reason)
+        if polled.keys() - self.polled.keys():
+            self._is_overrun = True
+        self.polled = polled
+
+    def _disarm(self) -> None:
+        if self._inotify is not None:
+            self._listen(on=False)
+            self._inotify.close()
+        self._inotify, self._watches = None, {}
+
+    # polling
+
+    async def _poll(self) -> None:
+        """Look at what inotify doesn't tell of, for ever; and try now and then whether it does."""
+        before: dict[str, polling.View] = {}
+        retry = time.monotonic() + RETRY
+        while True:
+            is_quick = time.monotonic() < self._quick_until
+            await asyncio.sleep(POLL_QUICK if is_quick else POLL_SLOW)
+            if not self.polled:
+                before = {}
+                continue
+            now = await asyncio.to_thread(polling.look, frozenset(self.polled))
+            for path in polling.changed(before, now):
+                self._note(path)
+                self._news.set()
+            if now.keys() - before.keys():
+                self._is_overrun = True  # first looks: what changed before them is found by looking
+                self._news.set()
+            before = now
+            if time.monotonic() > retry:
+                retry = time.monotonic() + RETRY
+                self._is_stale = True
+                self._news.set()
+
+
+def _survey(wanted: Iterable[str]) -> tuple[frozenset[str], dict[str, str]]:
+    """(the nearest directories that are there, those of them that tell nothing, with their file system's type)."""
+    mounts = Mounts()
+    nearest = frozenset(map(_nearest, wanted))
+    kinds = {path: mounts.silent(path) for path in nearest}
+    return nearest, {path: kind for path, kind in kinds.items() if kind is not None}
+
+
+def _nearest(path: str) -> str:
+    while not os.path.isdir(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def _with_all_above(path: str) -> Iterable[str]:
+    yield path
+    while (above := os.path.dirname(path)) != path:
+        yield above
+        path = above

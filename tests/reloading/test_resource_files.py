@@ -218,3 +218,17 @@ async def test_without_files_nothing_is_looked_at(tmp_path: Path) -> None:
         files.look(EVERYTHING)
         assert files.directories == frozenset()
         assert files._looking is None
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/kmsg") or os.getuid() != 0, reason="nobody else may open it")
+async def test_a_file_that_has_nothing_to_read_yet_is_one_that_has_not_changed(tmp_path: Path) -> None:
+    os.symlink("/proc/kmsg", tmp_path / "log")
+    async with Tasks() as tasks:
+        files = ResourceFiles(tasks)
+        await files.follow([module(tmp_path, log="log")])
+        files.look(EVERYTHING)
+
+
+async def test_a_path_that_no_system_takes_is_a_file_that_is_not_there(tmp_path: Path) -> None:
+    async with Tasks() as tasks:
+        await ResourceFiles(tasks).follow([module(tmp_path, a="long" * 100)])

@@ -58,11 +58,11 @@ def test_young_is_what_was_changed_a_moment_ago_by_any_clock(tmp_path: Path) -> 
     path.touch()
     found = stamp(str(path))
     now = path.stat().st_mtime
-    assert is_young([found], now + 0.01)
-    assert is_young([found], now - 0.01)
-    assert not is_young([found], now + 1)
-    assert not is_young([found], now - 3600)
-    assert not is_young([None], time.time())
+    assert is_young([found], now=now + 0.01)
+    assert is_young([found], now=now - 0.01)
+    assert not is_young([found], now=now + 1)
+    assert not is_young([found], now=now - 3600)
+    assert not is_young([None], now=time.time())
 
 
 def test_links_on_the_way_and_the_nearest_directory(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
 from mcppd.reloading.watcher import EVERYTHING, Watcher
 from tests.harness import until
 
@@ -87,3 +89,40 @@ async def test_another_set_of_directories_takes_the_place_of_the_first(tmp_path:
         (tmp_path / "two" / "file").write_text("x")
         await seen.of(tmp_path / "two" / "file")
         assert str(tmp_path / "one" / "file") not in seen.paths
+
+
+async def test_where_too_much_happened_to_be_told_everything_is_looked_at(tmp_path: Path) -> None:
+    with open("/proc/sys/fs/inotify/max_queued_events", encoding="ascii") as file:
+        room = int(file.read())
+    if room > 100_000:
+        pytest.skip("the queue has room for too much")
+    async with watching(tmp_path) as seen:
+        for number in range(room // 2 + 1):  # it is made and it is closed; nothing is read meanwhile
+            (tmp_path / f"file{number}").touch()
+        await seen.again(2)
+        (tmp_path / "last").write_text("x")
+        await seen.of(tmp_path / "last")
+
+
+async def test_a_directory_that_is_not_there_yet_is_watched_when_it_comes(tmp_path: Path) -> None:
+    wanted = tmp_path / "not" / "yet"
+    async with watching(wanted) as seen:
+        assert seen.watcher.status()["each"] == {str(tmp_path): "inotify"}
+        wanted.mkdir(parents=True)
+        await seen.again(2)
+        await until(lambda: seen.watcher.status()["each"] == {str(wanted): "inotify"})
+        (wanted / "file").write_text("x")
+        await seen.of(wanted / "file")
+
+
+async def test_a_link_that_is_pointed_elsewhere_is_followed(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name / "below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("one")
+    wanted = tmp_path / "link" / "below"
+    async with watching(tmp_path, wanted) as seen:
+        (tmp_path / "new").symlink_to("two")
+        (tmp_path / "new").replace(tmp_path / "link")
+        await seen.again(2)
+        (tmp_path / "two" / "below" / "file").write_text("x")
+        await seen.of(wanted / "file")
