@@ -61,13 +61,15 @@ class AgentEnvironment:
             made = self._made[id(settings)] = (settings, self._compose(settings))
         return made[1]
 
-    def time_limit(self, settings: Settings) -> float | None:
+    def time_limit(self, said: float | None) -> float | None:
         """Seconds a call may take, None for no limit.
 
-        The module's settings hold, else the agent's environment, else the daemon's, else 30.
+        What the module's files say holds, else the agent's environment, else the daemon's, else 30.
         """
-        said = [parse_timeout(env.get("MCPP_TIMEOUT_SECONDS")) for env in (self._agent, self._daemon)]
-        choices = (settings.timeout, *said, DEFAULT_TIMEOUT)
+        of_environments = (
+            parse_timeout(env.get("MCPP_TIMEOUT_SECONDS")) for env in (self._agent, self._daemon)
+        )
+        choices = (said, *of_environments, DEFAULT_TIMEOUT)
         return next(choice for choice in choices if choice is not None) or None
 
     def secrets(self, settings: Settings) -> tuple[str, ...]:
@@ -83,6 +85,14 @@ class AgentEnvironment:
         whole.update(settings.env)
         whole.update({name: self._agent[name] for name in settings.pass_env if name in self._agent})
         return whole
+
+
+@dataclass(slots=True)
+class Spent:
+    """How far a request has come, and where its time went, in seconds; added to as it goes."""
+
+    waited: float = 0.0  # for a worker: in the queue, or until one was made
+    has_begun: bool = False  # a worker was told to run it, so its outcome is the author's
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +114,7 @@ class CallContext:
     to end the call there: the pool raises it to its own caller.
     """
     capabilities: Mapping[str, Any] = field(default_factory=dict)  # the client's
+    spent: Spent = field(default_factory=Spent)
 
     @property
     def client(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from mcppd.core.effects import ClientInfo, ServerInfo
 from mcppd.core.eras import MODERN, capabilities
 from mcppd.core.eras_legacy import read_client
 from mcppd.core.eras_results import CACHE, answering, implementation
-from mcppd.core.errors import INVALID_PARAMS, UNSUPPORTED_PROTOCOL_VERSION, ProtocolError
+from mcppd.core.errors import INVALID_PARAMS, SHOWN, UNSUPPORTED_PROTOCOL_VERSION, ProtocolError
 from mcppd.core.jsonrpc import Id, encode_id, encode_notification, encode_result, encode_value
 from mcppd.core.log_levels import LEVELS
 
@@ -23,9 +23,6 @@ _CLIENT: Final = "io.modelcontextprotocol/clientInfo"
 _LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 _REQUIRED: Final = (_VERSION, _CAPABILITIES)
 _ALWAYS_MODERN: Final = frozenset({"server/discover", "subscriptions/listen"})
-
-SHOWN: Final = 200
-"""Characters of a client's own words that an error gives back: enough to know them by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +148,12 @@ class Listens:
         """The client cancelled one; whether it was open."""
         return self._open.pop(ident, None) is not None
 
-    def list_changed(self, wish: str, method: str) -> list[bytes]:
+    def list_changed(self, wish: str, method: str, only: Id | None = None) -> list[bytes]:
         """The notification of a method for each that asked for this one of LIST_CHANGES, tagged with its id."""
         return [
             encode_notification(method, b'{"_meta":{%b}}' % _subscription(ident))
             for ident, wishes in self._open.items()
-            if wish in wishes.lists
+            if wish in wishes.lists and only in (None, ident)
         ]
 
     def resource_updated(self, uri: str) -> list[bytes]:

@@ -32,6 +32,9 @@ RESOURCE_NOT_FOUND: Final = -32002
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
 
+SHOWN: Final = 200
+"""Characters of a client's own words that an error gives back: enough to know them by."""
+
 
 class McppdError(Exception):
     """Anything that mcppd itself raises."""
@@ -59,7 +62,7 @@ class ResourceNotFoundError(ProtocolError):
     """There is no resource of a URI; the session words its code as the revision has it."""
 
     def __init__(self, uri: str) -> None:
-        super().__init__(INVALID_PARAMS, f"Resource not found: {uri}", {"uri": uri})
+        super().__init__(INVALID_PARAMS, f"Resource not found: {uri[:SHOWN]}", {"uri": uri})
         self.uri = uri
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from mcppd.core.reports import Report
+
+SHORTEST_WAIT: Final = 0.001
+"""Seconds that a call waited for a worker, from which on people are told: less is no waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,12 @@ class CallEnded:
     seconds: float
     outcome: str  # ok, failed, cancelled, or the code of an error
     error: str = ""  # what the caller was told; for a person's eyes, never for a log
+    waited: float = 0.0  # how many of the seconds it waited for a worker
+
+    @property
+    def ran(self) -> float:
+        """Seconds that it took besides."""
+        return max(0.0, self.seconds - self.waited)
 
 
 @dataclass(frozen=True, slots=True)

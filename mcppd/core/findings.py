@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from mcppd.core.documents import Document
 from mcppd.core.faults import Fault
 from mcppd.core.items import KEYS
 from mcppd.core.kinds import Kind
 from mcppd.core.shapes import Path
-from mcppd.core.yaml import Document
 
 MAX_DESCRIPTION: Final = 2048
 """Bytes of a description from which on clients cut it (PROTOCOL 4.4)."""

@@ -33,7 +33,14 @@ class Generation:
     python: str | None = None  # an interpreter of the module's own
     search: tuple[str, ...] = ()  # directories put at the end of the module search path
     warning: str | None = None  # why its initialize() failed, if it did
+    missed: set[str] = field(default_factory=set)  # paths at which its imports looked for files in vain
+    written: set[str] = field(default_factory=set)  # paths of files that its own code wrote
     data: Mapping[str, str] = field(default_factory=dict)  # digests of the data files that `watch:` names
+
+    def meet(self, missed: Iterable[object], written: Iterable[object]) -> None:
+        """Take in the paths that its code looked for in vain, and those that it wrote."""
+        self.missed.update(path for path in missed if isinstance(path, str))
+        self.written.update(path for path in written if isinstance(path, str))
 
     def join(self, files: Iterable[tuple[str, bytes]]) -> None:
         """Take in files that a worker imported; what is there already stays as it is."""

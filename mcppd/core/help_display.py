@@ -14,8 +14,9 @@ from mcppd.core.served import Prompt, Served, Tool
 LINE: Final = 100
 """Characters of a description: more is the beginning of a wall of text."""
 
-_URGENCY: Final = ("failed", "broken", "ok")
+_URGENCY: Final = ("failed", "backoff", "broken", "ok")
 _STATES: Final = {
+    "backoff": "paused, its workers died again and again",
     "broken": "broken since {since}, its last good version answers",
     "failed": "failed since {since}, what it offers answers with the error",
 }
@@ -79,13 +80,17 @@ def argument_names(prompt: Prompt) -> str:
 
 
 def _module(module: Module, offered: Sequence[Served]) -> Iterator[str]:
-    state = _STATES.get(module.state)
-    yield f"### {module.name}" + (f": {state.format(since=module.since)}" if state else "")
+    state = _STATES.get(module.state, "").format(since=module.since)
+    if module.state == "failed" and module.fault is None:
+        state = "failed, its workers died again and again"
+    yield f"### {module.name}" + (f": {state}" if state else "")
     if module.about.strip():
         yield one_line(module.about, 2 * LINE)
     faults = [*([module.fault] if module.fault is not None else []), *module.faults]
-    if faults or module.all_warnings or offered:
+    if faults or module.condition or module.all_warnings or offered:
         yield ""
+    if module.condition is not None:
+        yield f"- ✗ {one_line(module.condition.text)} Calls: {module.condition.advice}"
     for fault in faults:
         yield f"- ✗ {one_line(str(fault))}" + (f" `{one_line(fault.source)}`" if fault.source else "")
     for warning in module.all_warnings:

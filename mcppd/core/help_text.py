@@ -22,17 +22,26 @@ class HelpText:
     display: str
 
 
-def overview(catalog: Catalog, last_reload: str | None, notes: Iterable[str] = ()) -> HelpText:
-    """What `help` says without an argument; `notes` are what else there is to know."""
+def overview(
+    catalog: Catalog,
+    last_reload: str | None,
+    notes: Iterable[str] = (),
+    modules: Sequence[Module] | None = None,
+) -> HelpText:
+    """What `help` says without an argument; `notes` are what else there is to know.
+
+    `modules` are the catalog's with how their workers are now.
+    """
     offered = offered_by(catalog)
-    parts = [_module_text(module, offered.get(module.name, [])) for module in catalog.modules]
+    modules = catalog.modules if modules is None else modules
+    parts = [_module_text(module, offered.get(module.name, [])) for module in modules]
     if not parts:
         parts = ["No modules yet: list a directory with tool.yaml and mcpptool.py in tools.yaml, and save."]
     shadowed = [*_shadowed(catalog)]
     warnings = [f"Warning: {warning}" for warning in catalog.warnings]
     more = [*notes]
     reload = [f"Last reload: {last_reload}"] if last_reload else []
-    display = help_display.overview(catalog.modules, offered, [*shadowed, *warnings, *more], last_reload)
+    display = help_display.overview(modules, offered, [*shadowed, *warnings, *more], last_reload)
     return HelpText("\n\n".join([*parts, *shadowed, *warnings, *reload, *more]), display)
 
 
@@ -107,11 +116,14 @@ def _state_lines(module: Module) -> Iterator[str]:
             if module.fault is not None and module.fault.source:
                 yield f"    {module.fault.source.strip()}"
             yield "The last good version answers until the file is repaired and saved."
-        case "failed":
+        case "failed" if module.fault is not None:
             yield f"FAILED since {module.since}: {module.fault}"
-            if module.fault is not None and module.fault.source:
+            if module.fault.source:
                 yield f"    {module.fault.source.strip()}"
             yield "Its tools answer with this error until the file is repaired and saved."
+    if module.condition is not None:
+        yield f"{module.condition.state.upper()}: {module.condition.text}"
+        yield f"Calls: {module.condition.advice}"
     for fault in module.faults:
         yield f"Left out: {fault}"
     for warning in module.all_warnings:

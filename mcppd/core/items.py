@@ -13,6 +13,9 @@ from mcppd.core.faults import Fault
 from mcppd.core.jsonrpc import encode_value
 from mcppd.core.kinds import Kind
 
+MAX_PATH: Final = 1024
+"""Characters of a file's path inside its module: a quarter of the kernel's; each directory on it is watched."""
+
 ITEM_KINDS: Final[tuple[Kind, ...]] = ("prompts", "resources", "resourceTemplates")
 """The keys of a manifest that hold items."""
 
@@ -91,6 +94,10 @@ def in_directory(item: Item, directory: str) -> Item:
 
 def path_inside(written: str) -> str:
     """A path that a manifest names, relative to the module's directory. Raises ValueError where it leads elsewhere."""
+    if len(written) > MAX_PATH:
+        raise ValueError(
+            f"is longer than {MAX_PATH} characters: put the file nearer to the module, or a link to it"
+        )
     path = posixpath.normpath(written)
     if "\0" in written or path == "." or written.endswith("/"):
         raise ValueError("must be a path relative to the module's directory, such as notes.md")

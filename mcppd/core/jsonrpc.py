@@ -23,6 +23,10 @@ _AS_ZEROS: Final = bytes.maketrans(b"0123456789", b"0000000000")
 _MANY_DIGITS: Final = b"0" * 19
 """So many digits in a row may be an integer beyond 64 bits, which orjson silently reads as a float."""
 
+MAX_BATCH: Final = 1000
+"""Messages of a batch: as many as a connection may have open; a line holds 30 million, and nobody else is served
+while they are read."""
+
 _MAX_TOKENS: Final = 100_000
 """Tokens of an unreadable line that are searched for its id: some 20 ms at most."""
 
@@ -76,6 +80,9 @@ def decode(line: bytes) -> Message | tuple[Message, ...] | None:
         return None
     value = _load(line)
     if isinstance(value, list):
+        if len(value) > MAX_BATCH:
+            text = f"Invalid request: a batch may have {MAX_BATCH} messages at most; send them in several"
+            return Invalid(None, INVALID_REQUEST, text)
         return tuple(_message(item) for item in value)
     return _message(value)
 

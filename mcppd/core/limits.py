@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -36,10 +36,12 @@ class ToolLimits:
 
     timeout: seconds of a call.
     output: bytes of the texts of a result.
+    chars: characters of them that clients were promised (`_meta`), which are let through whatever `output` says.
     """
 
     timeout: float | None = None
     output: int | None = None
+    chars: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,16 @@ class Limits(ToolLimits):
     queue: int | None = None
 
 
-LIMITS: Final = tuple(field.name for field in fields(Limits))
-"""The keys of a module's limits, in both files."""
-TOOL_LIMITS: Final = tuple(field.name for field in fields(ToolLimits))
+UNSAID: Final = Limits()
+TOOL_UNSAID: Final = ToolLimits()
+"""What a file says that says nothing."""
+
+TOOL_LIMITS: Final = ("timeout", "output")
 """The keys of a tool's limits. The others are of processes, which all tools of a module share."""
+LIMITS: Final = (*TOOL_LIMITS, "import_timeout", "memory", "processes", "workers", "queue")
+"""The keys of a module's limits, in both files."""
+PROMISED: Final = "anthropic/maxResultSizeChars"
+"""The member of a tool's `_meta` by which its author promises clients results of so many characters (PROTOCOL 4.4)."""
 
 
 def over(first: Limits, second: Limits) -> Limits:
@@ -74,14 +82,21 @@ def over(first: Limits, second: Limits) -> Limits:
 def tool_over(*every: ToolLimits) -> ToolLimits:
     """What holds for a tool, the first to say anything before the others."""
     return ToolLimits(
-        **{name: _said(*(getattr(each, name) for each in every)) for name in TOOL_LIMITS}
+        **{name: _said(*(getattr(each, name) for each in every)) for name in (*TOOL_LIMITS, "chars")}
     )
 
 
-def matching(patterns: Mapping[str, ToolLimits], tool: str) -> ToolLimits:
-    """What is said for a tool by its name, and then by globs, the first in the file before the others."""
-    by_glob = (limits for pattern, limits in patterns.items() if fnmatchcase(tool, pattern))
-    return tool_over(patterns.get(tool, ToolLimits()), *by_glob)
+def of_tool(
+    name: str, registry: Limits, patterns: Mapping[str, ToolLimits], manifest: Limits, own: ToolLimits
+) -> ToolLimits:
+    """What holds for a tool: all that the registry says goes before what the manifest says.
+
+    `patterns` are names and globs of the registry's, `own` is what the manifest says for this very tool.
+    """
+    by_glob = (limits for pattern, limits in patterns.items() if fnmatchcase(name, pattern))
+    first = tool_over(patterns.get(name, TOOL_UNSAID), *by_glob, registry)
+    whole = tool_over(first, own, manifest)
+    return whole if first.output is None else replace(whole, chars=None)
 
 
 def seconds(value: Any) -> float:
@@ -93,8 +108,8 @@ def seconds(value: Any) -> float:
 
 def size(value: Any) -> int:
     """A size in bytes as people write it: 512M, 1.5G, 100000; 0 is no limit. Raises ValueError."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        found = value
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
+        found = int(value)
     elif isinstance(value, str) and (parts := _SIZE.fullmatch(value.strip())):
         found = round(float(parts[1]) * UNITS[parts[2].upper()])
     else:
@@ -145,7 +160,7 @@ def as_size(count: int) -> str:
     """A size for people: 512M, 1.5G, 100000 bytes; as it can be written in the files."""
     for unit in ("T", "G", "M", "K"):
         if count >= UNITS[unit] and count * 10 % UNITS[unit] == 0:
-            return f"{count / UNITS[unit]:g}{unit}"
+            return f"{count / UNITS[unit]:.1f}".removesuffix(".0") + unit
     return f"{count} bytes"
 
 

@@ -6,25 +6,23 @@ schema is a valid one isn't asked here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, Literal, TypeAlias
 
+from mcppd.core.documents import Document
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
 from mcppd.core.items import ITEM_KINDS, Item
+from mcppd.core.limits import CONVERT, LIMITS, PROMISED, TOOL_LIMITS, TOOL_UNSAID, Limits, ToolLimits
 from mcppd.core.manifest_items import likely_mistakes, parse_items
 from mcppd.core.names import nearest
 from mcppd.core.shapes import ICONS, Members, Path, misfits, not_json, place_text, pruned, shown
-from mcppd.core.yaml import Document
 
 Scope: TypeAlias = Literal["local", "global"]
 
-KEYS: Final = ("name", "scope", "about", "tools", "timeout", *ITEM_KINDS)
-
-MAX_SECONDS: Final = 10.0**8
-"""Three years; timers of the loop and the kernel overflow far above, so more than this is no limit."""
+KEYS: Final = ("name", "scope", "about", "tools", *LIMITS, *ITEM_KINDS)
 
 # MCP, schema: Tool, ToolAnnotations, ToolExecution. Clients drop the whole list for one that differs.
 _ANNOTATIONS: Final = Members(
@@ -61,11 +59,12 @@ class ToolDefinition:
     """One tool of a manifest; with a fault it is quarantined: not listed, and a call says why."""
 
     name: str
-    definition: Mapping[str, Any]  # as written, without `portable` and without keys of no value
+    definition: Mapping[str, Any]  # as written, without `portable`, its limits and keys of no value
     portable: bool
     fault: Fault | None
     file: str
     line: int | None
+    limits: ToolLimits = TOOL_UNSAID
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class Manifest:
     scope: Scope
     about: str | None
     tools: tuple[ToolDefinition, ...]
-    timeout: float | None  # seconds, 0.0 for no limit, None if the manifest doesn't say
+    limits: Limits
     faults: tuple[Fault, ...]  # those that no tool of `tools` carries
     warnings: tuple[Fault, ...]
     items: tuple[Item, ...] = ()  # prompts, resources and templates, each kind in the order of the file
@@ -92,7 +91,7 @@ def parse_manifest(document: Document) -> Manifest:
         scope=_scope(document, top.get("scope"), faults),
         about=_about(document, top.get("about"), faults),
         tools=_tools(document, top, faults),
-        timeout=_timeout(document, top.get("timeout"), faults),
+        limits=Limits(**_limits(document, (), top, LIMITS, faults)),
         faults=tuple(faults),
         warnings=(
             *document.warnings,
@@ -102,13 +101,6 @@ def parse_manifest(document: Document) -> Manifest:
         ),
         items=items,
     )
-
-
-def seconds(value: Any) -> float:
-    """A limit as it is written in both files: 0.0 for no limit. Raises ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124 - .nan
-        raise ValueError(f"a number of seconds is wanted, not {shown(value)}; 0 is no limit")
-    return 0.0 if value <= 0 or value > MAX_SECONDS else float(value)
 
 
 def unknown_keys(
@@ -166,13 +158,19 @@ def _about(document: Document, value: Any, faults: list[Fault]) -> str | None:
     return None
 
 
-def _timeout(document: Document, value: Any, faults: list[Fault]) -> float | None:
-    try:
-        return None if value is None else seconds(value)
-    except ValueError as error:
-        wrong = f"`timeout` is ignored: {error}"
-        faults.append(document.fault(("timeout",), wrong, at_value=True))
-        return None
+def _limits(
+    document: Document, path: Path, found: Mapping[str, Any], names: Sequence[str], faults: list[Fault]
+) -> dict[str, Any]:
+    """The usable limits in a mapping; the others leave it at what holds anyway."""
+    limits: dict[str, Any] = {}
+    for name in names:
+        if (value := found.get(name)) is not None:
+            try:
+                limits[name] = CONVERT[name](value)
+            except ValueError as error:
+                wrong = f"`{name}` is ignored: {error}"
+                faults.append(document.fault((*path, name), wrong, at_value=True))
+    return limits
 
 
 def _tools(document: Document, top: Mapping[str, Any], faults: list[Fault]) -> tuple[ToolDefinition, ...]:
@@ -194,7 +192,7 @@ def _tools(document: Document, top: Mapping[str, Any], faults: list[Fault]) -> t
             )
             fault = document.fault((*path, "name"), wrong)
         if fault is None:
-            tools[item["name"]] = _tool(document, path, item)
+            tools[item["name"]] = _tool(document, path, item, faults)
         else:
             faults.append(fault)
     return tuple(tools.values())
@@ -221,12 +219,21 @@ def _nameless(document: Document, path: Path, item: Any) -> Fault | None:
             return document.fault(path, f"a tool is a mapping with `name:`, not {shown(item)}")
 
 
-def _tool(document: Document, path: Path, item: Mapping[str, Any]) -> ToolDefinition:
-    definition: dict[str, Any] = pruned(item, _TOOL)
+def _tool(document: Document, path: Path, item: Mapping[str, Any], faults: list[Fault]) -> ToolDefinition:
+    limits = _limits(document, path, item, TOOL_LIMITS, faults)
+    offered = {key: value for key, value in item.items() if key not in TOOL_LIMITS}
+    definition: dict[str, Any] = pruned(offered, _TOOL)
     wrong = next(chain(misfits(definition, _TOOL), not_json(definition)), None)
     fault = None
     if wrong is not None:
         fault = document.fault((*path, *wrong[0]), f"`{place_text(wrong[0])}` {wrong[1]}", at_value=True)
     portable = definition.pop("portable", True) is not False
     line = document.fault(path, "").line
-    return ToolDefinition(item["name"], definition, portable, fault, document.file, line)
+    said = ToolLimits(**limits, chars=None if fault else _promised(definition))
+    return ToolDefinition(item["name"], definition, portable, fault, document.file, line, said)
+
+
+def _promised(definition: Mapping[str, Any]) -> int | None:
+    """The characters that clients are promised a result may have."""
+    chars = definition.get("_meta", {}).get(PROMISED)
+    return chars if type(chars) is int and chars > 0 else None

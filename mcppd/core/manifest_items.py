@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from mcppd.core import uri_templates
+from mcppd.core.documents import Document
 from mcppd.core.faults import Fault
 from mcppd.core.items import KEYS, WORDS, Item, make_item, path_inside
 from mcppd.core.kinds import Kind
@@ -28,7 +29,6 @@ from mcppd.core.shapes import (
     pruned,
     shown,
 )
-from mcppd.core.yaml import Document
 
 MAX_ENUM: Final = 10_000
 """Values that an argument is completed from: all of them are looked at for every key that is pressed."""

@@ -11,10 +11,11 @@ from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
 from mcppd.core.items import Item, needs
 from mcppd.core.jsonrpc import encode_value
-from mcppd.core.limits import ToolLimits, tool_over
+from mcppd.core.limits import TOOL_UNSAID, ToolLimits, tool_over
 from mcppd.core.plain_schemas import is_plain
 from mcppd.core.portable import portable as portable_schema
 from mcppd.core.portable import portable_output
+from mcppd.core.strikes import Condition
 
 DEFAULT_WORKERS: Final = 4
 """Workers of a module where nobody says (D3)."""
@@ -34,7 +35,9 @@ class Settings:
     output: int | None = None  # bytes of the texts of a result
     workers: int = DEFAULT_WORKERS
     queue: int | None = None  # calls that wait for a worker; here 0 lets none wait
-    of_tools: Mapping[str, ToolLimits] = field(default_factory=dict)  # by the author's names; what holds for each
+    of_tools: Mapping[str, ToolLimits] = field(
+        default_factory=dict
+    )  # by the author's names; what holds for each
     overlap: bool = True
     python: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
@@ -44,7 +47,7 @@ class Settings:
 
     def of_tool(self, name: str) -> ToolLimits:
         """What one tool may take, by its author's name."""
-        return tool_over(self.of_tools.get(name, ToolLimits()), ToolLimits(self.timeout, self.output))
+        return tool_over(self.of_tools.get(name, TOOL_UNSAID), ToolLimits(self.timeout, self.output))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +80,16 @@ class Module:
     since: str = ""  # when that began, as local time
     faults: tuple[Fault, ...] = ()  # of single tools
     warnings: tuple[Fault, ...] = ()
+    condition: Condition | None = None  # of its workers, at the moment that this was made to be shown
 
     @property
     def state(self) -> str:
-        """ok, broken (the last good version answers) or failed (nothing can answer)."""
-        if self.fault is None:
-            return "ok"
-        return "broken" if self.generation is not None and not self.settings.fail_when_broken else "failed"
+        """ok, broken (the last good version answers), failed (nothing can answer), or backoff (nothing does now)."""
+        if self.fault is not None and (self.generation is None or self.settings.fail_when_broken):
+            return "failed"
+        if self.condition is not None:
+            return self.condition.state
+        return "ok" if self.fault is None else "broken"
 
     @property
     def number(self) -> int | None:

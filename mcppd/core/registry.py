@@ -11,22 +11,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
+from mcppd.core.documents import Document
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
-from mcppd.core.manifest import seconds, unknown_keys
+from mcppd.core.limits import CONVERT, LIMITS, TOOL_LIMITS, UNSAID, Limits, ToolLimits
+from mcppd.core.manifest import unknown_keys
 from mcppd.core.shapes import TYPE_WORDS, Path, shown
-from mcppd.core.yaml import Document
 
 OnBroken: TypeAlias = Literal["last-good", "fail"]
 
 KEYS: Final = ("modules", "instructions", "env", "pass_env")
 _WHAT: Final = ("path", "server", "tools", "watch", "env", "pass_env")
-_HOW: Final = ("enabled", "timeout", "workers", "overlap", "python", "on_broken")
+_HOW: Final = ("enabled", *LIMITS, "overlap", "python", "on_broken")
 OPTIONS: Final = (*_WHAT, *_HOW)
-TOOL_OPTIONS: Final = ("allow", "deny")
-
-MAX_WORKERS: Final = 64
-"""More processes than this for one module are a slip of the finger, and would take the whole machine."""
+TOOL_OPTIONS: Final = ("allow", "deny", "limits")
 
 _GLOB: Final = re.compile(r"[*?\[]")
 _VARIABLE: Final = re.compile(r"\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\}|[^}]*\}?)")
@@ -41,14 +39,14 @@ class Entry:
     path: the module's directory, or with `is_glob` a pattern for several; absolute and normalised, links
         kept. In a pattern the parts that are no pattern (home, the registry's directory) are escaped.
     enabled: false leaves the entry out without removing it.
-    timeout: seconds that a call may take; 0.0 is no limit, None leaves it to the manifest.
-    workers: how many processes may run the module at once, 1 to 64; None is the default number.
+    limits: what the module may take (`timeout`, `memory` … beside the other options); it goes before the manifest's.
     overlap: false ends the old version of the module before the new one is imported.
     python: an interpreter or the directory of a virtual environment, absolute; None is the daemon's own.
     env: variables that calls get, over those for all modules.
     pass_env: names of variables that calls get from the agent's environment, besides those for all modules.
     allow, deny: names or globs of tools (in the file under `tools:`); without `allow` all are served
         that `deny` doesn't name.
+    of_tools: what single tools may take, by names or globs (in the file `tools: {limits: {name: {timeout: 5}}}`).
     on_broken: "last-good" lets the last good version answer after a broken save, "fail" lets calls fail.
     watch: globs of data files whose change is a reload; absolute, escaped like `path`.
     place: where the entry stands, as a Fault that only waits for a message.
@@ -60,14 +58,14 @@ class Entry:
     is_glob: bool
     place: Fault = field(compare=False)  # a line more above it changes no module
     enabled: bool = True
-    timeout: float | None = None
-    workers: int | None = None
+    limits: Limits = UNSAID
     overlap: bool = True
     python: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
+    of_tools: Mapping[str, ToolLimits] = field(default_factory=dict)
     on_broken: OnBroken = "last-good"
     watch: tuple[str, ...] = ()
     fault: Fault | None = None
@@ -201,6 +199,10 @@ class _Options:
                 values[name] = value
         return values
 
+    def limits(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """The usable ones of these limits, None where nothing is said."""
+        return {name: self.one(name, CONVERT[name]) for name in names}
+
     def _converted(self, where: Path, value: Any, convert: Callable[[Any], T]) -> T | None:
         try:
             return convert(value)
@@ -235,14 +237,14 @@ def _entry(options: _Options) -> list[Entry]:
         is_glob=is_glob,
         place=document.fault(options.path, "listed here"),
         enabled=options.one("enabled", _flag) is not False,
-        timeout=options.one("timeout", seconds),
-        workers=options.one("workers", _workers),
+        limits=Limits(**options.limits(LIMITS)),
         overlap=options.one("overlap", _flag) is not False,
         python=options.one("python", where.path),
         env=options.variables("env"),
         pass_env=options.each("pass_env", _variable_name) or (),
         allow=tools.each("allow", _text),
         deny=tools.each("deny", _text) or (),
+        of_tools=_of_tools(tools),
         on_broken=options.one("on_broken", _on_broken) or "last-good",
         watch=options.each("watch", where.pattern) or (),
     )
@@ -253,6 +255,23 @@ def _entry(options: _Options) -> list[Entry]:
     if not path:
         return []
     return [replace(entry, fault=options.faults[0]) if options.faults else entry]
+
+
+def _of_tools(tools: _Options) -> dict[str, ToolLimits]:
+    """What single tools may take, by the names or globs under `limits:`."""
+    found = {}
+    for pattern, said in (tools.one("limits", _mapping) or {}).items():
+        path = (*tools.path, "limits", pattern)
+        if not isinstance(said, dict):
+            wrong = f"what a tool may take is a mapping such as {{timeout: 5}}, not {shown(said)}"
+            tools.blame(("limits", pattern), wrong)
+            continue
+        options = _Options(tools.document, path, said, tools.surroundings)
+        found[pattern] = ToolLimits(**options.limits(TOOL_LIMITS))
+        options.warn_of_unknown(TOOL_LIMITS)
+        tools.faults += options.faults
+        tools.warnings += options.warnings
+    return found
 
 
 def _absolute(path: str, directory: str) -> str:
@@ -295,12 +314,6 @@ def _variable_name(value: Any) -> str:
     if "=" in name:
         raise ValueError(f"{name[:60]!r} can't be the name of a variable: there is a `=` in it")
     return name
-
-
-def _workers(value: Any) -> int:
-    if type(value) is not int or not 1 <= value <= MAX_WORKERS:
-        raise ValueError(f"a whole number from 1 to {MAX_WORKERS} is wanted, not {shown(value)}")
-    return value
 
 
 def _on_broken(value: Any) -> OnBroken:

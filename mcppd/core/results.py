@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import orjson
+
+OUTPUT: Final = 100_000
+"""Bytes of the texts of a result where neither file says anything: 25,000 tokens, the most that any client puts before
+its model; what is longer each of them cuts in its own way, or puts into a file (PROTOCOL 4.4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What a result was before it was cut: its texts, or the structured content that it then has no more."""
+
+    data: bytes  # UTF-8
+    is_structured: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +32,7 @@ class ToolResult:
     content: bytes
     is_error: bool = False
     structured: bytes | None = None
+    whole: Whole | None = None  # where texts were cut, or the structured content is missing
 
 
 def text_item(text: str, audience: str | None = None) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from mcppd.core.catalog import RESERVED, Catalog
+from mcppd.core.documents import Document
 from mcppd.core.faults import Fault
 from mcppd.core.findings import Finding, length_warning, place_of
 from mcppd.core.instructions import room_left
@@ -20,7 +21,6 @@ from mcppd.core.names import MAX_NAME, wire_name
 from mcppd.core.registry import Registry
 from mcppd.core.review_tools import review_tool
 from mcppd.core.served import Prompt, Resource, Template, Tool
-from mcppd.core.yaml import Document
 
 __all__ = ["Finding"]
 

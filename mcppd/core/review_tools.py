@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from mcppd.core.documents import Document
 from mcppd.core.eras import is_object_schema
 from mcppd.core.findings import Finding, length_warning, place_of
 from mcppd.core.manifest import ToolDefinition
@@ -13,7 +14,6 @@ from mcppd.core.portable import portable
 from mcppd.core.refusals import refused_by
 from mcppd.core.schemas import check_input_schema, check_output_schema
 from mcppd.core.shapes import Path
-from mcppd.core.yaml import Document
 
 _STEP: Final = re.compile(r'\.([A-Za-z_$][\w$-]*)|\[([0-9]+)\]|\["((?:[^"\\]|\\.)*)"\]')
 _OUTPUT: Final = "$.properties.output"

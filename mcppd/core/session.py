@@ -10,6 +10,7 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from mcppd.core.batches import Batch
+from mcppd.core.draining import CALL, Draining, resend
 from mcppd.core.effects import (
     Cancel,
     ClientInfo,
@@ -19,6 +20,7 @@ from mcppd.core.effects import (
     End,
     Hello,
     InputRequired,
+    List,
     Page,
     Send,
     ServerInfo,
@@ -26,9 +28,9 @@ from mcppd.core.effects import (
 )
 from mcppd.core.eras import NEWEST_LEGACY, REVISIONS, allows_batches, knows_method
 from mcppd.core.eras_legacy import Questions, initialize_result, read_initialize
-from mcppd.core.eras_modern import SHOWN, Envelope, discover_result, read_envelope
+from mcppd.core.eras_modern import Envelope, discover_result, read_envelope
 from mcppd.core.eras_results import ResultEncoder, error_of, one_line
-from mcppd.core.errors import INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, ProtocolError, ToolError
+from mcppd.core.errors import INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, SHOWN, ProtocolError, ToolError
 from mcppd.core.framing import MAX_LINE
 from mcppd.core.jsonrpc import (
     Id,
@@ -61,15 +63,23 @@ class Session:
         self.client: ClientInfo | None = None  # of the handshake; a modern request's is on its ticket
         self.revision = NEWEST_LEGACY  # of legacy requests: the handshake's
         self.initialized = False
+        self.has_given_back = False  # some request, which the client still waits for
         self._server = server  # asked anew where instructions are told: a reload changes them
         self._is_first = True  # nothing has been received yet
         self._capabilities: Mapping[str, Any] = {}  # of the client, in its handshake
         self._log_level = DEFAULT_LEVEL  # of legacy requests
+        self._wants_news = False  # it asked for log messages: also for those that belong to no request
         self._tickets: dict[Id, Ticket] = {}
         self._questions = Questions(prefix)
+        self._draining: Draining | None = None
         info = server()
         self._subscriptions = Subscriptions(info)
         self._encoder = ResultEncoder(info)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything has been received."""
+        return not self._is_first
 
     @property
     def in_flight(self) -> int:
@@ -87,6 +97,9 @@ class Session:
         if message is None:
             return []
         is_first, self._is_first = self._is_first, False
+        if self._draining is not None and (unbegun := self._draining.unbegun(message)) is not None:
+            self.has_given_back = True
+            return [Send(resend(unbegun) + b"\n")]
         match message:
             case Notification("mcppd/hello", params):
                 return [Hello(params)] if is_first else []
@@ -140,11 +153,12 @@ class Session:
 
     def log(self, ticket: Ticket, level: str, logger: str | None, data: bytes) -> bytes | None:
         """The log message of a ticket, of data that is JSON already, if the client wants to have it."""
-        if not is_due(level, self.wants_log(ticket)):
-            return None
-        named = b"" if logger is None else b',"logger":' + encode_value(logger)
-        params = b'{"level":%b%b,"data":%b}' % (encode_value(level), named, one_line(data))
-        return encode_notification("notifications/message", params) + b"\n"
+        return _log_line(level, logger, data) if is_due(level, self.wants_log(ticket)) else None
+
+    def log_news(self, level: str, logger: str, text: str) -> list[bytes]:
+        """The log message of something that belongs to no request, for a legacy client that asked for a level."""
+        is_wanted = self.initialized and self._wants_news and is_due(level, self._log_level)
+        return [_log_line(level, logger, encode_value(text))] if is_wanted else []
 
     def ask(self, ticket: Ticket, method: str, params: Mapping[str, Any]) -> tuple[str, bytes]:
         """Ask the client something for a ticket of the legacy era: the question's id and the request.
@@ -168,6 +182,37 @@ class Session:
     def resource_updated(self, uri: str) -> list[bytes]:
         """The lines that say that a resource has changed, if the client subscribed to it."""
         return _lines(self._subscriptions.resource_updated(uri, unsolicited=self.initialized))
+
+    def compare_lists(self, known: Any, served: Mapping[Kind, str]) -> list[bytes]:
+        """Take in which lists the client has from another daemon; the lines that say so where others are served now.
+
+        Whoever can't be told yet is told when that is: at `notifications/initialized`, and each listen when it opens.
+        """
+        lists = self._subscriptions.known
+        lists.compare(known, served)
+        return self.list_changed(lists.outdated)
+
+    def lists_word(self, served: Mapping[Kind, str]) -> list[bytes]:
+        """What tells the shim which lists its client has, if that is news to it; after every notification of them."""
+        word = self._subscriptions.known.word(served)
+        return [] if word is None else _lines([word])
+
+    @property
+    def owes_lists(self) -> bool:
+        """Whether the client still has to be told of a list."""
+        return self._subscriptions.known.owes
+
+    def drain(self, draining: Draining) -> None:
+        """Begin no call from now on."""
+        self._draining = draining
+
+    def give_back(self, ticket: Ticket) -> bytes | None:
+        """The line that gives a request back which was not begun; None if that can't be any more."""
+        if ticket.batch is not None or not self._is_open(ticket):
+            return None
+        del self._tickets[ticket.id]
+        ticket.cancelled = self.has_given_back = True
+        return resend(ticket.id) + b"\n"
 
     def end_listens(self) -> list[bytes]:
         """The lines that end every open listen, at shutdown."""
@@ -238,11 +283,18 @@ class Session:
             shown = request.method[:SHOWN]
             raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {shown}", {"method": shown})
         if request.method == "subscriptions/listen":
-            return [Send(self._subscriptions.listen(request.id, request.params) + b"\n")]
+            acknowledged = self._subscriptions.listen(request.id, request.params)
+            return [Send(line) for line in _lines([acknowledged, *self._subscriptions.catch_up(request.id)])]
         work = read_work(request.method, request.params, modern=envelope is not None)
-        if work is not None:
-            return [work(self._ticket(request, envelope, batch))]
-        return self._answer_at_once(request, revision, batch)
+        if work is None:
+            return self._answer_at_once(request, revision, batch)
+        effect = work(self._ticket(request, envelope, batch))
+        if isinstance(effect, List) and effect.cursor is None:
+            self._subscriptions.known.listed(effect.kind)
+        if self._draining is not None and request.method == CALL:
+            line = self.finish(effect.ticket, self._draining.refusal)
+            return [] if line is None else [Send(line)]
+        return [effect]
 
     def _answer_at_once(self, request: Request, revision: str, batch: Batch | None) -> list[Effect]:
         """Answer what needs nothing but the session itself. Raises ProtocolError."""
@@ -255,6 +307,7 @@ class Session:
                 result = discover_result(self._server(), revision)
             case "logging/setLevel":
                 self._log_level = read_level(request.params)
+                self._wants_news = True
             case "resources/subscribe":
                 self._subscriptions.subscribe(read_uri(request.params))
             case "resources/unsubscribe":
@@ -270,6 +323,7 @@ class Session:
         self.initialized = False  # till its own notifications/initialized
         self._capabilities = handshake.capabilities
         self._log_level = DEFAULT_LEVEL
+        self._wants_news = False
         self._questions.forget_roots()
         self._subscriptions.forget()
         return initialize_result(self._server(), self.revision)
@@ -280,7 +334,7 @@ class Session:
                 return self._cancel(notification.params.get("requestId"))
             case "notifications/initialized" if not self.initialized:
                 self.initialized = True
-                return self._ask_roots()
+                return [*map(Send, _lines(self._subscriptions.catch_up())), *self._ask_roots()]
             case "notifications/roots/list_changed" if self.initialized:
                 return self._ask_roots()
             case "mcppd/end":
@@ -328,6 +382,12 @@ def _answered(answer: bytes, batch: Batch | None) -> list[Effect]:
 
 def _sent(message: bytes | None) -> list[Effect]:
     return [] if message is None else [Send(message + b"\n")]
+
+
+def _log_line(level: str, logger: str | None, data: bytes) -> bytes:
+    named = b"" if logger is None else b',"logger":' + encode_value(logger)
+    params = b'{"level":%b%b,"data":%b}' % (encode_value(level), named, one_line(data))
+    return encode_notification("notifications/message", params) + b"\n"
 
 
 def _lines(messages: list[bytes]) -> list[bytes]:

@@ -10,6 +10,7 @@ from mcppd.core.eras_modern import Listens, read_wishes
 from mcppd.core.errors import INVALID_PARAMS, ProtocolError
 from mcppd.core.jsonrpc import Id, encode_notification, encode_value
 from mcppd.core.kinds import Kind
+from mcppd.core.known_lists import KnownLists
 
 LIMIT: Final = 1000
 """Resources and listens that one connection may be subscribed to: far more than a client shows a person."""
@@ -29,9 +30,10 @@ _CHANGES: Final[tuple[tuple[frozenset[Kind], str, str], ...]] = (
 class Subscriptions:
     """What one connection asked to be told of."""
 
-    __slots__ = ("_listens", "_uris")
+    __slots__ = ("_listens", "_uris", "known")
 
     def __init__(self, server: ServerInfo) -> None:
+        self.known = KnownLists()
         self._uris: set[str] = set()  # subscribed to by legacy requests
         self._listens = Listens(server)
 
@@ -68,8 +70,26 @@ class Subscriptions:
         messages: list[bytes] = []
         for covered, wish, method in _CHANGES:
             if not covered.isdisjoint(kinds):
-                messages += [encode_notification(method)] if unsolicited else []
-                messages += self._listens.list_changed(wish, method)
+                told = [encode_notification(method)] if unsolicited else []
+                told += self._listens.list_changed(wish, method)
+                if told:
+                    self.known.told(covered)
+                messages += told
+        return messages
+
+    def catch_up(self, listen: Id | None = None) -> list[bytes]:
+        """What is to be told of lists that are others than the last daemon's: to one listen, else the legacy way."""
+        messages: list[bytes] = []
+        for covered, wish, method in _CHANGES:
+            if not covered.isdisjoint(self.known.outdated):
+                told = (
+                    [encode_notification(method)]
+                    if listen is None
+                    else self._listens.list_changed(wish, method, only=listen)
+                )
+                if told:
+                    self.known.told(covered)
+                messages += told
         return messages
 
     def resource_updated(self, uri: str, *, unsolicited: bool) -> list[bytes]:

@@ -54,7 +54,7 @@ def test_which_time_limit_holds(
     settings: float | None, agent: str | None, daemon: str | None, limit: float | None
 ) -> None:
     said = [{"MCPP_TIMEOUT_SECONDS": value} if value is not None else {} for value in (daemon, agent)]
-    assert AgentEnvironment(*said).time_limit(Settings(timeout=settings)) == limit
+    assert AgentEnvironment(*said).time_limit(settings) == limit
 
 
 def test_an_environment_shows_nothing_of_itself() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mcppd.core.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 from mcppd.core.jsonrpc import (
+    MAX_BATCH,
     Invalid,
     Notification,
     Request,
@@ -154,6 +155,13 @@ def test_a_batch_is_a_tuple_of_its_messages() -> None:
     assert (first, second) == (Request(1, "a", {}), Notification("b", {}))
     assert [refusal(other) for other in others] == [(None, INVALID_REQUEST)] * 2
     assert decode(b"[]") == ()
+
+
+def test_a_batch_may_be_large_but_not_without_end() -> None:
+    largest = decode(b"[" + b",".join([b"1"] * MAX_BATCH) + b"]")
+    assert isinstance(largest, tuple)
+    assert len(largest) == MAX_BATCH
+    assert refusal(decode(b"[" + b",".join([b"1"] * (MAX_BATCH + 1)) + b"]")) == (None, INVALID_REQUEST)
 
 
 # --- values that one decoder alone can't read ---

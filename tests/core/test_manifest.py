@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
+from mcppd.core.limits import Limits, ToolLimits
 from mcppd.core.manifest import Manifest, ToolDefinition, parse_manifest
 from mcppd.core.yaml import read_yaml
 
@@ -39,11 +41,12 @@ def tool_of(body: str) -> ToolDefinition:
 def test_a_whole_manifest_is_read() -> None:
     manifest = parse(
         "name: demo\nscope: global\nabout: what it does\ntimeout: 2.5\ntools:\n"
-        "- name: a\n  title: A\n  description: d\n  inputSchema: {type: object}\n  x-unknown: [1]\n"
+        "- name: a\n  title: A\n  timeout: 5\n  output: 1M\n"
+        "  description: d\n  inputSchema: {type: object}\n  x-unknown: [1]\n"
         "- name: b\n  portable: false\n  _meta: {x: null}\n"
         "prompts: [{name: p}]\nresources: []\nresourceTemplates:\n"
     )
-    assert (manifest.name, manifest.scope, manifest.about, manifest.timeout) == (
+    assert (manifest.name, manifest.scope, manifest.about, manifest.limits.timeout) == (
         "demo",
         "global",
         "what it does",
@@ -57,15 +60,16 @@ def test_a_whole_manifest_is_read() -> None:
     assert second.definition == {"name": "b", "_meta": {"x": None}}
     assert [(tool.name, tool.portable, tool.file, tool.line) for tool in manifest.tools] == [
         ("a", True, "tool.yaml", 6),
-        ("b", False, "tool.yaml", 11),
+        ("b", False, "tool.yaml", 13),
     ]
+    assert [tool.limits for tool in manifest.tools] == [ToolLimits(5.0, 2**20), ToolLimits()]
     assert [(item.kind, item.key) for item in manifest.items] == [("prompts", "p")]
     assert (manifest.faults, manifest.warnings) == ((), ())
 
 
 def test_the_least_manifest_has_the_defaults() -> None:
     manifest = parse("name: x\ntools: []\nscope:\nabout: ~\ntimeout: null\n")
-    assert manifest == Manifest("x", "local", None, (), None, (), (), ())
+    assert manifest == Manifest("x", "local", None, (), Limits(), (), (), ())
 
 
 @pytest.mark.parametrize(
@@ -123,8 +127,8 @@ class TestOptions:
     )
     def test_a_time_limit_is_a_number_of_seconds(self, text: str, limit: float | None) -> None:
         manifest = parse(f"name: x\ntools: []\ntimeout: {text}")
-        assert manifest.timeout == limit
-        assert type(manifest.timeout) is type(limit)
+        assert manifest.limits.timeout == limit
+        assert type(manifest.limits.timeout) is type(limit)
         assert manifest.faults == ()
 
     @pytest.mark.parametrize(
@@ -132,9 +136,25 @@ class TestOptions:
     )
     def test_a_time_limit_that_is_none_is_a_fault_and_the_tools_stay(self, line: str) -> None:
         manifest = parse(HEAD + GOOD + line)
-        assert manifest.timeout is None
+        assert manifest.limits.timeout is None
         assert [(fault.line, fault.column) for fault in manifest.faults] == [(4, 10)]
         assert [tool.fault for tool in manifest.tools] == [None]
+
+    def test_every_limit_of_a_module_is_read(self) -> None:
+        said = (
+            "timeout: 1, import_timeout: 2, memory: 1.5G, processes: 3, output: 10K, workers: 1, queue: 0"
+        ).replace(", ", "\n")
+        manifest = parse(f"name: x\ntools: []\n{said}\n")
+        assert manifest.limits == Limits(1.0, 10240, None, 2.0, 3 * 2**29, 3, 1, 0)
+        assert (manifest.faults, manifest.warnings) == ((), ())
+
+    @pytest.mark.parametrize(
+        "line", ["memory: 1", "workers: 0", "queue: -1", "output: much", "processes: 1.5"]
+    )
+    def test_a_limit_that_is_none_is_a_fault_and_what_holds_elsewhere_holds(self, line: str) -> None:
+        manifest = parse(HEAD + GOOD + line)
+        assert manifest.limits == Limits()
+        assert [(fault.line, fault.column) for fault in manifest.faults] == [(4, line.index(":") + 3)]
 
     @pytest.mark.parametrize(
         "line", ["scope: Global", "scope: [local]", "scope: 1", "about: 5", "about: {a: b}"]
@@ -168,6 +188,24 @@ class TestTools:
         manifest = parse(HEAD + body + "\n" + GOOD)
         assert [tool.name for tool in manifest.tools] == ["good"]
         assert [fault.line for fault in manifest.faults] == [3]
+
+    @pytest.mark.parametrize("said", ["timeout: soon", "output: 5"])
+    def test_a_limit_of_a_tool_that_is_none_is_a_fault_and_the_tool_stays(self, said: str) -> None:
+        manifest = parse(HEAD + f"- {{name: a, {said}}}\n")
+        assert [(tool.name, tool.fault, tool.limits) for tool in manifest.tools] == [
+            ("a", None, ToolLimits())
+        ]
+        assert [(fault.line, fault.column) for fault in manifest.faults] == [(3, 13 + said.index(":") + 2)]
+
+    def test_the_characters_that_clients_are_promised_are_read(self) -> None:
+        promised = [1000, 0, "1000", True, None]
+        meta = "\n".join(
+            f"- {{name: t{at}, _meta: {{anthropic/maxResultSizeChars: {json.dumps(each)}}}}}"
+            for at, each in enumerate(promised)
+        )
+        manifest = parse(HEAD + meta)
+        assert [tool.limits.chars for tool in manifest.tools] == [1000, None, None, None, None]
+        assert all("_meta" in tool.definition for tool in manifest.tools)
 
     def test_a_name_that_is_there_twice_belongs_to_the_first(self) -> None:
         manifest = parse(HEAD + "- {name: a, title: first}\n- {name: b}\n- {name: a, title: second}\n" + GOOD)

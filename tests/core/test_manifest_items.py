@@ -112,6 +112,7 @@ def test_the_media_type_of_a_file_is_known_by_its_name(file: str, mime: str | No
         ("resources", "file: ''", "file"),
         ("resources", "file: docs/", "file"),
         ("resources", 'file: "a\\0b"', "file"),
+        ("resources", f"file: {'a/' * 512}b", "file"),
         ("resourceTemplates", "variables: [id]", "variables"),
         ("resourceTemplates", "variables: {id: [a]}", "variables.id"),
         ("resourceTemplates", "variables: {id: {enum: a}}", "variables.id.enum"),

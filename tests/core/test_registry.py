@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
+from mcppd.core.limits import LIMITS, Limits, ToolLimits
 from mcppd.core.registry import OPTIONS, Entry, Registry, parse_registry
 from mcppd.core.yaml import read_yaml
 
@@ -92,8 +93,9 @@ def test_an_entry_that_only_moved_is_the_same() -> None:
 
 def test_a_whole_entry_is_read() -> None:
     entry = entry_of(
-        "enabled: false\n  timeout: 5\n  workers: 3\n  overlap: false\n  python: .venv\n"
-        "  env: {X: '${WORD}!', EMPTY: ''}\n  pass_env: [TOKEN]\n  tools: {allow: ['read_*', x], deny: [y]}\n"
+        "enabled: false\n  timeout: 5\n  workers: 3\n  memory: 512M\n  overlap: false\n  python: .venv\n"
+        "  env: {X: '${WORD}!', EMPTY: ''}\n  pass_env: [TOKEN]\n  tools: {allow: ['read_*', x], deny: [y],\n"
+        "    limits: {'read_*': {output: 1K, timeout: 0}}}\n"
         "  on_broken: fail\n  watch: [data/*.json]"
     )
     assert entry == Entry(
@@ -101,14 +103,14 @@ def test_a_whole_entry_is_read() -> None:
         is_glob=False,
         place=entry.place,
         enabled=False,
-        timeout=5.0,
-        workers=3,
+        limits=Limits(timeout=5.0, workers=3, memory=2**29),
         overlap=False,
         python="/etc/tools/.venv",
         env={"X": "word!", "EMPTY": ""},
         pass_env=("TOKEN",),
         allow=("read_*", "x"),
         deny=("y",),
+        of_tools={"read_*": ToolLimits(0.0, 1024)},
         on_broken="fail",
         watch=("/etc/tools/data/*.json",),
     )
@@ -121,7 +123,7 @@ def test_every_option_of_an_entry_is_told_in_its_docstring() -> None:
         for field in dataclasses.fields(Entry)
         if field.name != "is_glob"
     )
-    served = {field.name for field in dataclasses.fields(Entry)} | {"tools", "server"}
+    served = {field.name for field in dataclasses.fields(Entry)} | {"tools", "server", *LIMITS}
     assert set(OPTIONS) <= served
 
 
@@ -224,6 +226,15 @@ class TestOptions:
             "workers: true",
             "workers: 1.0",
             "workers: '2'",
+            "import_timeout: soon",
+            "memory: 1M",
+            "memory: much",
+            "memory: -1",
+            "processes: -1",
+            "output: 999",
+            "output: 1.5",
+            "queue: 10001",
+            "queue: -1",
             "overlap: 0",
             "python: 3",
             "python: ''",
@@ -244,6 +255,10 @@ class TestOptions:
             "tools: {allow: [1]}",
             "tools: {deny: {a: b}}",
             "tools: {deny: ['']}",
+            "tools: {limits: [a]}",
+            "tools: {limits: {a: 5}}",
+            "tools: {limits: {a: {timeout: soon}}}",
+            "tools: {limits: {a: {output: 1}}}",
             "on_broken: maybe",
             "on_broken: true",
             "on_broken: [fail]",
@@ -273,7 +288,7 @@ class TestOptions:
         ("text", "limit"), [("0", 0.0), ("-1", 0.0), (".inf", 0.0), ("0.5", 0.5), ("7", 7.0)]
     )
     def test_a_time_limit_of_nothing_is_none_at_all(self, text: str, limit: float) -> None:
-        assert entry_of(f"timeout: {text}").timeout == limit
+        assert entry_of(f"timeout: {text}").limits.timeout == limit
 
     def test_allowing_nothing_is_not_allowing_everything(self) -> None:
         assert entry_of("tools: {allow: []}").allow == ()
@@ -286,19 +301,24 @@ class TestOptions:
 
     @pytest.mark.parametrize(("workers", "kept"), [("1", 1), ("64", 64), ("~", None)])
     def test_the_number_of_workers_has_bounds(self, workers: str, kept: int | None) -> None:
-        assert entry_of(f"workers: {workers}").workers == kept
+        assert entry_of(f"workers: {workers}").limits.workers == kept
 
 
 class TestWarnings:
     def test_unknown_keys_are_ignored_and_the_nearest_named(self) -> None:
-        registry = parse("modules:\n- path: m\n  timeot: 1\n  tools: {alow: [x]}\nenvs: {}\n")
+        registry = parse(
+            "modules:\n- path: m\n  timeot: 1\n  tools: {alow: [x],\n"
+            "   limits: {a: {memory: 1G, timout: 1}}}\nenvs: {}\n"
+        )
         assert registry.faults == ()
         assert len(registry.entries) == 1
         assert sorted(
             (warning.line, word)
-            for warning, word in zip(registry.warnings, ("env", "timeout", "allow"), strict=True)
-            if f"'{word}'" in warning.message
-        ) == [(3, "timeout"), (4, "allow"), (5, "env")]
+            for warning, word in zip(
+                registry.warnings, ("env", "timeout", "timeout, output", "timeout", "allow"), strict=True
+            )
+            if word in warning.message
+        ) == [(3, "timeout"), (4, "allow"), (5, "timeout"), (5, "timeout, output"), (6, "env")]
 
     def test_a_back_end_is_left_out_with_a_warning(self) -> None:
         registry = parse("modules:\n- server: {command: x, cwd: y}\n- m\n")

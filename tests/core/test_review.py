@@ -7,12 +7,13 @@ import textwrap
 import pytest
 
 from mcppd.core.catalog import Module, build_catalog, make_offer
+from mcppd.core.documents import Document
 from mcppd.core.manifest import parse_manifest
 from mcppd.core.registry import parse_registry
 from mcppd.core.review import Finding, review_manifest, review_names, review_registry
 from mcppd.core.review_tools import steps_of
 from mcppd.core.schema_text import path_text
-from mcppd.core.yaml import Document, read_yaml
+from mcppd.core.yaml import read_yaml
 
 GOOD = "{name: a, description: d, inputSchema: {type: object}}"
 
