@@ -35,7 +35,7 @@ def _cells(figure: Figure, row: Row) -> tuple[str, ...]:
         figure.name,
         _shown(row.measured),
         _shown(row.base),
-        f"{three_digits(row.ratio)} × ({row.statistic})",
+        f"{three_digits(row.ratio)} × ({row.statistic_shown})",
         f"{row.goal_shown}{mark}",
     )
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from bench.series import SCALES, Series
+
+Statistic: TypeAlias = Literal["p50", "p99", "p99.9"]
+QUANTILES: Final[dict[Statistic, float]] = {"p50": 0.50, "p99": 0.99, "p99.9": 0.999}
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,19 +17,27 @@ class Row:
 
     measured: Series
     base: Series
-    statistic: Literal["p50", "p99"] = "p50"
+    statistic: Statistic = "p50"
     goal: float | None = None  # of the ratio, at most
+    least: float | None = None  # of the ratio, at least: of what is the better the more there is
+    base_statistic: Statistic | None = None  # where it is another
     own_goal: float | None = None  # of the measured value itself, at most
 
     @property
     def value(self) -> float:
         """What was measured."""
-        return float(getattr(self.measured, self.statistic))
+        return self.measured.quantile(QUANTILES[self.statistic])
 
     @property
     def base_value(self) -> float:
         """What it is held against."""
-        return float(getattr(self.base, self.statistic))
+        return self.base.quantile(QUANTILES[self.base_statistic or self.statistic])
+
+    @property
+    def statistic_shown(self) -> str:
+        """What of the two is held against each other."""
+        other = self.base_statistic
+        return self.statistic if other is None else f"{self.statistic} against {other}"
 
     @property
     def ratio(self) -> float:
@@ -38,6 +49,8 @@ class Row:
         """Whether it is within its goal; None where there is none."""
         if self.goal is not None:
             return self.ratio <= self.goal
+        if self.least is not None:
+            return self.ratio >= self.least
         return self.value <= self.own_goal if self.own_goal is not None else None
 
     @property
@@ -45,6 +58,8 @@ class Row:
         """The goal, for people."""
         if self.goal is not None:
             return f"≤ {self.goal:g} ×"
+        if self.least is not None:
+            return f"≥ {self.least:g} ×"
         return f"≤ {self.measured.shown(self.own_goal)}" if self.own_goal is not None else ""
 
 
@@ -84,7 +99,7 @@ def _row(row: Row) -> dict[str, Any]:
     return {
         "measured": row.measured.name,
         "against": row.base.name,
-        "statistic": row.statistic,
+        "statistic": row.statistic_shown,
         "ratio": round(row.ratio, 4),
         "goal": row.goal_shown or None,
         "reached": row.is_reached,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import logging
 import os
-import platform
-import resource
 import signal
+import socket
 import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from mcppd_shim import places
 
@@ -26,65 +24,49 @@ from mcppd.core.effects import ServerInfo
 from mcppd.core.errors import McppdError
 from mcppd.core.events import Event, Reloaded, Stopping
 from mcppd.core.instructions import instructions
-from mcppd.core.request_state import KEY_SIZE
+from mcppd.core.kinds import Kind
+from mcppd.core.list_hashes import list_hashes
+from mcppd.door import Accept, Door
+from mcppd.handing_over import IDLE_LIMIT, Ending, Following, Leaving
+from mcppd.icon import ICON
 from mcppd.reloading.loader import Loader
 from mcppd.reloading.manifests import KeptManifests
 from mcppd.reloading.readings import Readings
 from mcppd.reloading.reloader import Reloader
 from mcppd.reloading.verdicts import Verdicts
+from mcppd.running import raise_descriptor_limit, run_loop
 from mcppd.serving.answers import Answers
 from mcppd.serving.control import accept_control
 from mcppd.serving.server import AgentServer, Identity
-from mcppd.signing import signing_key
-from mcppd.starting import Claim, Places
+from mcppd.serving.stored_results import StoredResults
+from mcppd.signing import key_of_run
+from mcppd.starting import Claim
 from mcppd.status import listing, status_of
 from mcppd.supervision import Supervision
 from mcppd.tasks import Tasks
-from mcppd.transport import unix
-from mcppd.transport.listener import Listener
+from mcppd.views import View
+from mcppd.workers.leftovers import Leftovers
 from mcppd.workers.pool import WorkerPool
 from mcppd.workers.spawning import Spawner
 
 logger = logging.getLogger("mcppd")
 
-DRAIN_LIMIT: Final = 10.0
-"""Seconds that running calls may take to end when the daemon stops."""
-LAST_WORDS_LIMIT: Final = 1.0
-"""Seconds to answer those that did not: their workers are gone by then, so only the writing is left."""
-
-_DRAWING: Final = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#245"/>'
-    '<path d="M3 12V4l5 5 5-5v8" fill="none" stroke="#fff" stroke-width="2"/></svg>'
-)
-ICON: Final[Mapping[str, Any]] = {
-    "src": f"data:image/svg+xml;base64,{base64.b64encode(_DRAWING.encode()).decode()}",
-    "mimeType": "image/svg+xml",
-    "sizes": ["any"],
-}
-"""What clients show beside our name; within the message, since nothing of ours is fetched from anywhere."""
-
-
-class View(Protocol):
-    """Shows a person what happens, in place of log lines on stderr."""
-
-    def attach(self, log: logging.Logger) -> None:
-        """Take in what is logged as well, from now on: its warnings and errors are for a person."""
-
-    def tell(self, event: Event) -> None:
-        """Take in what happened; on the event loop, so it neither waits nor fails."""
-
-    async def show(self, status: Callable[[], Mapping[str, Any]]) -> None:
-        """Show it, and what `status` says, until cancelled; where it ends by itself, the daemon stops."""
+LAST_TASKS_LIMIT: Final = 1.0
+"""Seconds for what is left to do when everything is closed, such as the last lines of a log."""
 
 
 def run(
     claimed: Claim,
     *,
     background: bool = False,
+    stays: bool = True,
     view: View | None = None,
     supervision: Supervision | None = None,
 ) -> int:
-    """Serve until told to stop; the exit status. Errors are told in one line on stderr."""
+    """Serve until told to stop, or unless it `stays` until nobody needs it any more; the exit status.
+
+    Errors are told in one line on stderr.
+    """
     found = claimed.places
     supervision = supervision or Supervision({})
     to_file = background or view is not None
@@ -96,16 +78,17 @@ def run(
     dumping.on_crash()
     if view is not None:
         view.attach(logger)
-    _raise_descriptor_limit()
-    daemon = Daemon(found, dict(os.environ), supervision, view)
+    raise_descriptor_limit()
+    has_person = not background and supervision.by is None
+    daemon = Daemon(claimed, dict(os.environ), supervision, view, has_person=has_person, stays=stays)
     status = 0
     try:
         daemon.loader.check_registry()  # before anybody can connect, whose requests would be lost
-        if not to_file and supervision.by is None:
+        if has_person and view is None:
             registry = None if found.is_default else found.registry
             text = server_block(shim_command(registry, claimed.named_socket))
             _tell(f"To use it from an agent, put this into its MCP configuration:\n{text}")
-        _run_loop(daemon.serve())
+        run_loop(daemon.serve())
     except* (OSError, McppdError) as group:
         logger.error("mcppd ends: %s", group.exceptions[0])  # noqa: TRY400 - one line, for a person
         supervision.hold_back()
@@ -119,9 +102,19 @@ class Daemon:
     """Everything of one daemon, joined."""
 
     def __init__(
-        self, found: Places, environment: dict[str, str], supervision: Supervision, view: View | None = None
+        self,
+        claimed: Claim,
+        environment: dict[str, str],
+        supervision: Supervision,
+        view: View | None = None,
+        *,
+        has_person: bool = False,
+        stays: bool = True,
     ) -> None:
-        self.places = found
+        found = self.places = claimed.places
+        self._lock = claimed.lock
+        self._has_person = has_person  # who ends it by ending this process, and then wants none
+        self._stays = stays
         self.registry = os.path.realpath(found.registry)
         self._readings = Readings(str(Path(found.cache, "manifests")))
         self.loader = Loader(found.registry, environment, found.preferred, self._readings)
@@ -129,44 +122,81 @@ class Daemon:
         self._environment = environment
         self._supervision = supervision
         self._view = view
-        self._stopping = asyncio.Event()
+        self._is_stopping = False
 
     async def serve(self) -> None:
-        """Serve until told to stop. Raises FaultError if there is no readable registry, OSError for a socket."""
+        """Serve until told to stop. Raises FaultError if there is no readable registry, OSError for a socket.
+
+        Where another daemon is to be followed also NotFollowedError, if it doesn't make place.
+        """
         paths = (self.places.sockets.mcp, self.places.sockets.control)
         passed = self._supervision.sockets(paths)
-        self._listeners = mcp, control = [Listener(path, passed.get(path)) for path in paths]
         async with Tasks() as tasks:
             self._build(tasks)
             loops: list[asyncio.Task[None]] = [tasks.create_task(self._supervision.keep_alive())]
             if self._view is not None:
                 loops.append(tasks.create_task(self._show(self._view)))
             try:
-                servers = [
-                    await unix.serve(mcp.socket, self.agents.accept),
-                    await unix.serve(
-                        control.socket, lambda: accept_control(self._methods(), tasks.create_task)
-                    ),
+                await self._begin(tasks, passed)
+                loops += [
+                    tasks.create_task(each)
+                    for each in (
+                        self.reloader.run(),
+                        self.reloader.follow(),
+                        self._door.look_after(self._end),
+                        *(() if self._stays else (self._end_when_idle(),)),
+                    )
                 ]
-                await self.reloader.start()
-                loops += [tasks.create_task(self.reloader.run()), tasks.create_task(self.reloader.follow())]
                 self._say_started()
-                tasks.create_task(asyncio.to_thread(self._readings.prune))
-                await self._stopping.wait()
-                for server in servers:
-                    server.close()
-                await self.agents.drain(DRAIN_LIMIT)
+                for leftovers in (self._readings, self.stored):
+                    tasks.create_task(asyncio.to_thread(leftovers.prune))
+                await self._leaving.wait()
+                self._say_stopping()
                 self.pool.close()  # what still runs is answered: its worker ended
-                await self.agents.drain(LAST_WORDS_LIMIT)
+                await self._leaving.say_goodbye()
             finally:
                 self._close(loops)
+            await tasks.end(LAST_TASKS_LIMIT)
+
+    async def _begin(self, tasks: asyncio.TaskGroup, passed: Mapping[str, socket.socket]) -> None:
+        """Load everything and listen: first listen, unless there is one to be followed, who listens till then."""
+        following = None if self._door.is_ours else Following(self._door, self.places.sockets.control)
+        if following is not None:
+            await self.reloader.start()
+            await following.take_lock()
+        accepts: dict[str, Accept] = {
+            self.places.sockets.mcp: self.agents.accept,
+            self.places.sockets.control: lambda: accept_control(self._methods(), tasks.create_task),
+        }
+        self._door.open(accepts, passed)
+        if following is not None:
+            await following.say_moved()
+        else:
+            await self.reloader.start()
+        self.agents.begin(list_hashes(self.reloader.catalog))
+
+    def _end(self) -> None:
+        """Begin to end; a shim may start another."""
+        self._leave(Ending.END)
 
     def stop(self) -> None:
-        """Begin to stop."""
-        if not self._stopping.is_set():
-            self._stopping.set()
+        """Begin to stop: a person wants no daemon."""
+        self._leave(Ending.STOP)
+
+    def _leave(self, reason: Ending) -> None:
+        self._leaving.begin(reason)
+        self._say_stopping()
+
+    def _say_stopping(self) -> None:
+        if not self._is_stopping:
+            self._is_stopping = True
             self._supervision.stopping()
             self._tell(Stopping())
+
+    async def _end_when_idle(self) -> None:
+        await self._leaving.wait_idle()
+        logger.info("nobody has been here for %g s", IDLE_LIMIT)
+        self._end()
 
     def status(self) -> Mapping[str, Any]:
         """What there is now: the daemon, its sessions, its modules."""
@@ -179,22 +209,20 @@ class Daemon:
             "socket": self.places.sockets.mcp,
             "control": self.places.sockets.control,
             "supervisor": self._supervision.by,
+            "stays": self._stays,
             "uptime_seconds": round(time.monotonic() - self.started, 1),
         }
         report = self.reloader.publisher.last_report
         rest = {
             "sessions": self.agents.sessions(),
             "last_reload": report.as_json() if report else None,
-            "watching": {
-                "mode": "polling" if self.reloader.watcher.is_polling else "inotify",
-                "directories": self.reloader.watcher.count,
-            },
+            "watching": self.reloader.watcher.status(),
         }
-        return head | status_of(self.reloader.catalog, self.pool.count) | rest
+        return head | status_of(self.reloader.catalog, self.pool.workforce) | rest
 
     def _build(self, tasks: asyncio.TaskGroup) -> None:
         found = self.places
-        spawner = Spawner(base_environment(self._environment))
+        spawner = Spawner(base_environment(self._environment), Leftovers())
         self.pool = WorkerPool(spawner, str(Path(found.state, "modules")), self._environment, tasks)
         verdicts = Verdicts(
             str(Path(found.cache, "schemas.json")), self.pool.checks.check_schemas, self._readings
@@ -202,15 +230,19 @@ class Daemon:
         kept = KeptManifests(str(Path(found.state, "manifests")))
         self.reloader = Reloader(self.loader, self.pool, verdicts, kept, tasks)
         self.pool.listener = self.reloader
-        answers = Answers(self.reloader, self.pool, tasks, self._tell)
-        identity = Identity(self._info, self.registry, self._environment, self._key())
+        self.stored = StoredResults(str(Path(found.state, "results")), tasks)
+        answers = Answers(self.reloader, self.pool, self.stored, tasks, self._tell)
+        identity = Identity(self._info, self.registry, self._environment, key_of_run(found.state))
         self.agents = AgentServer(identity, answers, tasks, self._tell)
-        self.reloader.publisher.tell = self.agents.broadcast
+        self._door = Door(found.sockets, self._lock, tasks.create_task)
+        self._leaving = Leaving(self.agents, self._door)
+        self.reloader.publisher.tell = self._broadcast
+        self.reloader.publisher.log = self.agents.log
         self.reloader.files.tell = self.agents.resource_updated
         self.reloader.publisher.events = self._tell
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
+            loop.add_signal_handler(number, self.stop if self._has_person else self._end)
         loop.add_signal_handler(signal.SIGHUP, lambda: tasks.create_task(self._reload_by_signal()))
         loop.add_signal_handler(signal.SIGUSR1, lambda: dumping.dump(self.status()))
 
@@ -219,14 +251,6 @@ class Daemon:
         text = instructions(self.reloader.catalog.modules, self.reloader.registry_text)
         return ServerInfo("mcppd", mcppd.__version__, "mcppd", text, (ICON,))
 
-    def _key(self) -> bytes:
-        """What requests' states are signed with; a disk that refuses costs the questions that are open at a restart."""
-        try:
-            return signing_key(self.places.state)
-        except OSError as error:
-            logger.warning("the key of request states can't be kept: %s; one is made for this run", error)
-            return os.urandom(KEY_SIZE)
-
     def _close(self, loops: list[asyncio.Task[None]]) -> None:
         """Stop in order: no more reloads, goodbye to the agents, then the workers, then the sockets' files."""
         self.reloader.watcher.close()
@@ -234,8 +258,8 @@ class Daemon:
             loop.cancel()
         self.agents.close()
         self.pool.close()
-        for listener in self._listeners:
-            listener.remove()
+        self.stored.close()
+        self._door.close()
 
     def _say_started(self) -> None:
         self._supervision.ready(self._served())
@@ -270,7 +294,11 @@ class Daemon:
         finally:
             self.stop()
 
+    def _broadcast(self, kinds: Collection[Kind]) -> int:
+        return self.agents.broadcast(kinds, list_hashes(self.reloader.catalog))
+
     async def _reload_by_signal(self) -> None:
+        self._door.look(self._end)
         await self._reload({})
 
     # control requests
@@ -281,6 +309,8 @@ class Daemon:
             "mcppd/list": self._list,
             "mcppd/reload": self._reload,
             "mcppd/stop": self._stop,
+            "mcppd/restart": self._restart,
+            "mcppd/moved": self._moved,
         }
 
     async def _status(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -296,30 +326,21 @@ class Daemon:
             return (await self.reloader.reload()).as_json()
 
     async def _stop(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        asyncio.get_running_loop().call_soon(self.stop)  # after this answer has been written
+        self.agents.say_stopped()
+        if params.get("end") is not False:  # else somebody else ends us
+            asyncio.get_running_loop().call_soon(self.stop)  # after this answer has been written
+        return {}
+
+    async def _restart(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        logger.info("mcppd %s is to follow, pid %s", params.get("version"), params.get("pid"))
+        await self._leaving.give_way()
+        return {}
+
+    async def _moved(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._leaving.moved()
         return {}
 
 
 def _tell(text: str) -> None:
     """A line for whoever started us."""
     sys.stderr.write(f"{text}\n")
-
-
-def _run_loop(main: Coroutine[Any, Any, None]) -> None:
-    """On uvloop where it is installed (D18), else on asyncio's own loop."""
-    factory = None
-    if platform.python_implementation() == "CPython":
-        try:
-            import uvloop  # noqa: PLC0415 - not everywhere there
-        except ImportError:
-            pass  # it has no build for this machine
-        else:
-            factory = uvloop.new_event_loop
-    with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(main)
-
-
-def _raise_descriptor_limit() -> None:
-    """As many descriptors as the system lets us have: one for each agent, three for each worker."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

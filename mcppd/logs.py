@@ -7,7 +7,15 @@ import os
 from logging.handlers import RotatingFileHandler
 from typing import Final
 
-from mcppd.core.events import CallEnded, Event, Reloaded, SessionEnded, SessionStarted, Stopping
+from mcppd.core.events import (
+    SHORTEST_WAIT,
+    CallEnded,
+    Event,
+    Reloaded,
+    SessionEnded,
+    SessionStarted,
+    Stopping,
+)
 
 logger = logging.getLogger("mcppd")
 
@@ -64,8 +72,9 @@ def set_up(path: str | None, level: str | None, *, is_journal: bool = False) -> 
 def log_event(event: Event) -> None:
     """One line for each call and each reload; never a call's arguments or its result."""
     match event:
-        case CallEnded(agent, tool, seconds, outcome):
-            logger.info("call: %s by %s: %s (%.1f ms)", tool, agent, outcome, seconds * 1000)
+        case CallEnded(agent, tool, _, outcome):
+            waited = f", waited {event.waited * 1000:.1f} ms" if event.waited >= SHORTEST_WAIT else ""
+            logger.info("call: %s by %s: %s (%.1f ms%s)", tool, agent, outcome, event.ran * 1000, waited)
         case Reloaded(report):
             logger.info("reload: %s", report)
         case SessionStarted(agent, workspace):

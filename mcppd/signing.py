@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from pathlib import Path
 from typing import Final
 
 from mcppd.core.request_state import KEY_SIZE
+
+logger = logging.getLogger("mcppd")
 
 TRIES: Final = 5
 """How often the key is looked for again where another daemon makes it at the same moment."""
@@ -32,6 +35,15 @@ def signing_key(state: str) -> bytes:
         finally:
             part.unlink(missing_ok=True)
     raise OSError(f"{path} is replaced again and again")
+
+
+def key_of_run(state: str) -> bytes:
+    """The same, or where it can't be kept one for this run: that costs the questions that are open at its end."""
+    try:
+        return signing_key(state)
+    except OSError as error:
+        logger.warning("the key of request states can't be kept: %s; one is made for this run", error)
+        return os.urandom(KEY_SIZE)
 
 
 def _put(part: Path, path: Path) -> None:

@@ -36,7 +36,9 @@ class Claim:
     """The right to be the daemon of a registry, for as long as this process lives."""
 
     places: Places
-    lock: int  # the descriptor that holds it
+    lock: (
+        int | None
+    )  # the descriptor that holds it; None: a daemon that runs is to be followed, and has it till then
     named_socket: str | None  # what `--socket` said
 
 
@@ -44,8 +46,13 @@ class StartError(McppdError):
     """A daemon can't start here; the text says why and what to do, in one line."""
 
 
-def claim(config: str | None, socket: str | None, environ: Mapping[str, str]) -> Claim:
-    """Be the one daemon of a registry. Raises StartError, AlreadyRunningError where there is one."""
+def claim(
+    config: str | None, socket: str | None, environ: Mapping[str, str], *, follows: bool = False
+) -> Claim:
+    """Be the one daemon of a registry. Raises StartError, AlreadyRunningError where there is one.
+
+    Not if it `follows`: then the one that runs will be asked for the place, when everything is loaded.
+    """
     if sys.platform != "linux":
         raise StartError(
             "it runs on Linux only (WSL2 is Linux too): it needs its sockets and process control"
@@ -53,9 +60,18 @@ def claim(config: str | None, socket: str | None, environ: Mapping[str, str]) ->
     try:
         found = find_places(config, socket, environ)
         places.check_directories(found.sockets, os.getuid(), make=True)
-        return Claim(found, hold_lock(found.sockets.lock), socket)
+        return Claim(found, _lock(found.sockets.lock, follows=follows), socket)
     except OSError as error:
         raise StartError(str(error)) from None
+
+
+def _lock(path: str, *, follows: bool) -> int | None:
+    try:
+        return hold_lock(path)
+    except AlreadyRunningError:
+        if follows:
+            return None
+        raise
 
 
 def find_places(config: str | None, socket: str | None, environ: Mapping[str, str]) -> Places:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from mcppd.core.builtin import CALL_TOOL_DEFINITION, HELP_DEFINITION
@@ -11,12 +12,13 @@ from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
 from mcppd.core.items import ITEM_KINDS
 from mcppd.core.kinds import KINDS, Kind
+from mcppd.core.strikes import Workforce
 
-CountWorkers = Callable[[Generation | None], int]
-"""How many workers a generation has."""
+WorkforceOf = Callable[[Generation | None], Workforce]
+"""The workers of a generation, and the calls that wait for one."""
 
 
-def status_of(catalog: Catalog, count: CountWorkers) -> dict[str, Any]:
+def status_of(catalog: Catalog, workforce: WorkforceOf) -> dict[str, Any]:
     """The modules with their states, the shadowed names and the warnings."""
     keys: dict[int, dict[Kind, list[str]]] = {}
     for kind in KINDS:
@@ -24,7 +26,10 @@ def status_of(catalog: Catalog, count: CountWorkers) -> dict[str, Any]:
             of_module = keys.setdefault(id(each.module), {})
             of_module.setdefault(kind, []).append(each.key)
     return {
-        "modules": [_module(module, keys.get(id(module), {}), count) for module in catalog.modules],
+        "modules": [
+            _module(module, keys.get(id(module), {}), workforce(module.generation))
+            for module in catalog.modules
+        ],
         "shadowed": [*_shadowed(catalog)],
         "warnings": [str(warning) for warning in catalog.warnings],
     }
@@ -74,21 +79,25 @@ def _behind(kind: Kind, key: str, module: Module, listed_as: str | None) -> dict
     return {"kind": kind, "name": key, "module": module.name, "listed_as": listed_as}
 
 
-def _module(module: Module, keys: dict[Kind, list[str]], count: CountWorkers) -> dict[str, Any]:
-    generation = module.generation
+def _module(module: Module, keys: dict[Kind, list[str]], workforce: Workforce) -> dict[str, Any]:
+    generation, condition = module.generation, workforce.condition
+    of_workers = Fault(condition.text) if condition else None
     return {
         "name": module.name,
         "directory": module.directory,
-        "state": module.state,
+        "state": replace(module, condition=condition).state,
         "generation": generation.number if generation else None,
         "digest": generation.digest[:12] if generation else None,
         "scope": module.scope,
         "about": module.about,
         **{kind: keys.get(kind, []) for kind in KINDS},
-        "workers": count(generation),
-        "fault": _fault(module.fault),
+        "workers": workforce.workers,
+        "busy": workforce.busy,
+        "waiting": workforce.waiting,
+        "retry_seconds": round(condition.seconds, 1) if condition and condition.state == "backoff" else None,
+        "fault": _fault(module.fault or of_workers),
         "since": module.since or None,
-        "faults": [str(fault) for fault in module.faults],
+        "faults": [str(each) for each in (*module.faults, of_workers if module.fault else None) if each],
         "warnings": module.all_warnings,
     }
 

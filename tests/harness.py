@@ -142,6 +142,7 @@ class Client:
         self.process = process
         self.notifications: list[dict[str, Any]] = []
         self.requests: list[dict[str, Any]] = []
+        self.words: list[dict[str, Any]] = []  # private ones, to a client that said hello as a shim does
         self.revision: str | None = None
         self.ended = asyncio.Event()
         self._reader, self._writer = reader, writer
@@ -306,6 +307,9 @@ class Client:
     async def _take(self, line: bytes) -> None:
         message = json.loads(line)
         for each in message if isinstance(message, list) else [message]:
+            if line.startswith(b'{"jsonrpc":"2.0","method":"mcppd/'):
+                self.words.append(each)
+                continue
             self._check(each)
             if "method" in each and "id" not in each:
                 self.notifications.append(each)
@@ -369,6 +373,33 @@ async def running(home: Path, **options: Any) -> AsyncIterator[Daemon]:
     finally:
         if daemon.process is not None and daemon.process.returncode is None:
             await daemon.stop()
+        await end_all(home)
+
+
+def processes_of(home: Path) -> dict[int, bytes]:
+    """Everything that runs with this directory as HOME, with its command line."""
+    found = {}
+    mark = f"HOME={home}\0".encode()
+    for directory in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended, or is of somebody else
+            if b"\0" + mark in b"\0" + (directory / "environ").read_bytes():
+                found[int(directory.name)] = (directory / "cmdline").read_bytes()
+    return found
+
+
+async def end_all(home: Path) -> None:
+    """Leave no shim behind, which would start another daemon, and no daemon that one has started."""
+
+    def is_empty() -> bool:
+        left = processes_of(home)
+        shims = [pid for pid, command in left.items() if b"/shim/__main__.py" in command]
+        daemons = [pid for pid, command in left.items() if b"\0serve\0--background" in command]
+        for pid in shims or daemons:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not shims and not daemons
+
+    await until(is_empty)
 
 
 def processes_below(pid: int) -> set[int]:

@@ -99,7 +99,6 @@ def test_the_metadata_tells_what_an_installer_needs(wheel: Path) -> None:
         "referencing",
         "rich",
         "uvloop",
-        "watchfiles",
     }
     assert all(">=" in need for need in needs)
 

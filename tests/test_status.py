@@ -6,6 +6,7 @@ import orjson
 
 from mcppd.core.catalog import Module, build_catalog, make_offer
 from mcppd.core.items import make_item
+from mcppd.core.strikes import Workforce
 from mcppd.status import listing, status_of
 
 ITEMS = (
@@ -20,7 +21,7 @@ CATALOG = build_catalog(
 
 
 def test_the_status_names_what_each_module_has_and_what_is_shadowed() -> None:
-    status = status_of(CATALOG, lambda _: 2)
+    status = status_of(CATALOG, lambda _: Workforce(2, busy=1, waiting=3))
     one, two = status["modules"]
     assert (one["tools"], one["prompts"], one["resources"], one["resourceTemplates"]) == (
         ["t"], ["p"], ["a:b"], ["a:{b}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from bench.figures import call, cold, flood, idle, lists, memory, save, start
+from bench.figures import call, cold, flood, idle, lists, memory, save, spawn, start, throughput, wedge
 from bench.plan import Plan
 from bench.results import Figure
 
@@ -15,7 +15,10 @@ FIGURES: Final[dict[str, Callable[[Plan], Figure]]] = {
     "call": call.measure,
     "lists": lists.measure,
     "flood": flood.measure,
+    "throughput": throughput.measure,
+    "wedge": wedge.measure,
     "save": save.measure,
+    "spawn": spawn.measure,
     "memory": memory.measure,
     "idle": idle.measure,
 }

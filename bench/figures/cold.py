@@ -17,7 +17,7 @@ from bench.plan import Plan
 from bench.results import Figure, Row
 from bench.series import Subject, take_turns
 
-IMPORTS: Final = "import asyncio, click, jsonschema, orjson, yaml, watchfiles, uvloop"
+IMPORTS: Final = "import asyncio, click, jsonschema, orjson, yaml, uvloop"
 FEW: Final = 2
 
 

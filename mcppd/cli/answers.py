@@ -72,6 +72,9 @@ class Module(Answer):
     resources: tuple[str, ...] = ()
     resourceTemplates: tuple[str, ...] = ()  # noqa: N815 - read by its name
     workers: int = 0
+    busy: int = 0
+    waiting: int = 0
+    retry_seconds: float | None = None
     fault: Any = None
     since: str = ""
     faults: tuple[str, ...] = ()
@@ -82,6 +85,15 @@ class Module(Answer):
         """How much of each kind it has: "2 tools, 1 prompt"."""
         counts = {kind: len(getattr(self, kind)) for kind in KINDS}
         return ", ".join(counted(count, WORDS[kind]) for kind, count in counts.items() if count) or "0 tools"
+
+    @property
+    def workforce(self) -> str:
+        """Its workers and what they do: "4 workers, 4 busy, 12 calls wait"."""
+        parts = [counted(self.workers, "worker")]
+        parts += [f"{self.busy} busy"] if self.busy else []
+        parts += [f"{counted(self.waiting, 'call')} wait{'s' * (self.waiting == 1)}"] if self.waiting else []
+        parts += [f"again in {self.retry_seconds:g} s"] if self.retry_seconds else []
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +121,14 @@ class Watching(Answer):
 
     mode: str = ""
     directories: int = 0
+    polled: Any = None
+
+    def reasons(self) -> dict[str, list[str]]:
+        """Why directories are polled, and which those are."""
+        found: dict[str, list[str]] = {}
+        for path, reason in self.polled.items() if isinstance(self.polled, dict) else ():
+            found.setdefault(str(reason), []).append(str(path))
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "dev": "Run the daemon in the foreground, with a live view of what it does.",
     "start": "Start the daemon in the background.",
     "stop": "Stop the daemon, with everything it started.",
+    "restart": "Start the daemon anew, while agents stay connected.",
     "status": "Show the daemon, its sessions and its modules.",
     "list": "List the tools, prompts and resources that are served.",
     "config": "Print what an agent has to be told, to be run or pasted.",

@@ -70,12 +70,14 @@ def find_daemon(config: str | None, socket: str | None) -> Daemon:
     return Daemon(config, socket, None if is_default else places.real_path(registry), paths)
 
 
-def ask(daemon: Daemon, method: str, *, limit: float = ANSWER_LIMIT) -> dict[str, Any]:
+def ask(
+    daemon: Daemon, method: str, *, params: dict[str, Any] | None = None, limit: float = ANSWER_LIMIT
+) -> dict[str, Any]:
     """The answer of a running daemon to a control request."""
 
     async def asking() -> dict[str, Any]:
         async with await connect_control(daemon) as client:
-            return await client.request(method, {}, limit=limit)
+            return await client.request(method, params or {}, limit=limit)
 
     return run(asking())
 

@@ -33,7 +33,8 @@ def command(*, config: str | None, socket: str | None, plain: bool, replace: boo
     started = time.monotonic()
     from mcppd.cli.answers import duration
     from mcppd.cli.dev_pen import Pen
-    from mcppd.daemon import View, run
+    from mcppd.daemon import run
+    from mcppd.views import View
 
     pen = Pen(sys.stdout.fileno())
     view: View

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from mcppd.cli.output import printable
-from mcppd.core.events import Event
+from mcppd.core.events import SHORTEST_WAIT, CallEnded, Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,11 @@ def clock() -> str:
 def took(seconds: float) -> str:
     """A duration as calls and reloads have it."""
     return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def waited_words(call: CallEnded) -> str:
+    """How long a call waited for a worker, if that was any time."""
+    return f"waited {took(call.waited)}" if call.waited >= SHORTEST_WAIT else ""
 
 
 def error_lines(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from mcppd.cli.answers import Module, Place, Session, Status, counted, duration
 from mcppd.cli.dev_layout import Row, Section, row, section_lines
-from mcppd.cli.dev_news import News, Warned, error_lines, one_line, took
+from mcppd.cli.dev_news import News, Warned, error_lines, one_line, took, waited_words
 from mcppd.cli.output import STYLES
 from mcppd.core.events import CallEnded, Reloaded, Stopping
 from mcppd.core.reports import ModuleChange, Report
@@ -33,7 +33,7 @@ CHANGES_SHOWN: Final = 3
 
 OUTCOMES: Final = {"ok": "green", "failed": "bold red", "cancelled": "yellow"}
 MARKS: Final = {"+": "green", "-": "red", "~": "yellow"}
-URGENCY: Final = ("failed", "broken", "checking")
+URGENCY: Final = ("failed", "backoff", "broken", "checking")
 """The states of modules that come first."""
 
 
@@ -163,14 +163,13 @@ def _urgency(module: Module) -> int:
 
 def _module_rows(module: Module, short: Shortener) -> Iterator[Row]:
     loaded = "nothing loaded" if module.generation is None else f"generation {module.generation}"
-    workers = counted(module.workers, "worker")
     where = (short.home(module.directory), "dim")
     yield row(
         (module.state, STYLES.get(module.state, "")),
         one_line(module.name),
         loaded,
         module.offers,
-        workers,
+        module.workforce,
         where,
     )
     if module.fault:
@@ -226,8 +225,9 @@ def _calls(story: Story, short: Shortener, room: int) -> Section:
     rows: list[Row] = []
     for at, call in islice(story.calls, room):
         outcome = (call.outcome, OUTCOMES.get(call.outcome, "bold red"))
-        time = f"{took(call.seconds):>9}"
-        rows.append(row(at, time, outcome, one_line(call.tool), (one_line(call.agent), "dim")))
+        time = f"{took(call.ran):>9}"
+        waited = (waited_words(call), "yellow")
+        rows.append(row(at, time, outcome, one_line(call.tool), (one_line(call.agent), "dim"), waited))
         rows += [row((short(line), "red")) for line in error_lines(call.error)]
     summary = ", ".join(f"{count} {outcome}" for outcome, count in story.outcomes.most_common())
     return Section("calls", summary or "none yet", tuple(rows), max(0, len(story.calls) - room))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from mcppd.cli.answers import Module, Place, Status, counted, duration
-from mcppd.cli.dev_news import News, Warned, Warnings, clock, error_lines, one_line, took
+from mcppd.cli.dev_news import News, Warned, Warnings, clock, error_lines, one_line, took, waited_words
 from mcppd.cli.dev_pen import Bell, Pen
 from mcppd.core.events import CallEnded, Event, Reloaded, SessionEnded, SessionStarted, Stopping
 
@@ -89,9 +89,10 @@ class Faults:
 def words(news: News) -> list[tuple[str, ...]]:
     """What happened, in lines: of each the kind, then the words. The kind of a line that only goes on is empty."""
     match news:
-        case CallEnded(agent, tool, seconds, outcome, error):
+        case CallEnded(agent, tool, _, outcome, error):
             first, *more = error_lines(error) or [""]
-            head = f"{tool} by {agent}: {outcome} in {took(seconds)}" + (f": {first}" if first else "")
+            time = ", ".join(filter(None, [took(news.ran), waited_words(news)]))
+            head = f"{tool} by {agent}: {outcome} in {time}" + (f": {first}" if first else "")
             return [("call", head), *(("", line) for line in more)]
         case Reloaded(report):
             told = f", {counted(report.notified, 'session')} notified" if report.list_changed else ""

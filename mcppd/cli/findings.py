@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from mcppd.cli import sources
 from mcppd.core.catalog import build_catalog, make_offer
+from mcppd.core.documents import Document
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
 from mcppd.core.findings import Finding, place_of
@@ -20,9 +21,11 @@ from mcppd.core.items import needs
 from mcppd.core.kinds import Kind
 from mcppd.core.registry import Entry
 from mcppd.core.review import review_manifest, review_names, review_registry
-from mcppd.core.yaml import Document, read_yaml
-from mcppd.reloading.loader import ENTRY, MANIFEST, Loaded, Loader, Scan, load
+from mcppd.core.yaml import read_yaml
+from mcppd.reloading.loaded import ENTRY, MANIFEST, Loaded, Scan
+from mcppd.reloading.loader import Loader
 from mcppd.reloading.slots import module_of
+from mcppd.reloading.sources import load
 
 COMPILE_LIMIT: Final = 60.0
 """Seconds for another interpreter to compile a module: the largest that is served takes ten."""

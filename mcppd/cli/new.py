@@ -56,7 +56,8 @@ def _refuse_taken(registry: RegistryFile, directory: str, name: str) -> None:
     """Raise where the directory is there, or another module has the name."""
     from mcppd.bundled import registry_path
     from mcppd.cli.invocation import again
-    from mcppd.reloading.loader import Loader, Scan
+    from mcppd.reloading.loaded import Scan
+    from mcppd.reloading.loader import Loader
 
     if os.path.lexists(directory):
         raise CommandError(

@@ -79,6 +79,7 @@ def print_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
 STYLES: Final = {
     "ok": "green",
     "broken": "bold yellow",
+    "backoff": "bold red",
     "failed": "bold red",
     "checking": "cyan",
     "disabled": "dim",

@@ -25,9 +25,10 @@ from mcppd_shim import places
 from mcppd.bundled import registry_path as bundled_registry
 from mcppd.cli.errors import CommandError
 from mcppd.cli.templates import schema_line
+from mcppd.core.documents import Document
 from mcppd.core.errors import FaultError
 from mcppd.core.registry import Entry, parse_registry
-from mcppd.core.yaml import Document, read_yaml
+from mcppd.core.yaml import read_yaml
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+@~* -]*(?<! )")
 """Paths that need no quotes in YAML."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -26,11 +27,14 @@ TAKE_OVER_LIMIT: Final = 60.0
     hidden=True,
     help="Started by `mcppd start` or a shim; logs to the log file.",
 )
-def command(*, config: str | None, socket: str | None, background: bool) -> int:
+@click.option("--stay", is_flag=True, hidden=True, help="Stay in the background though nobody is connected.")
+@click.option("--follow", is_flag=True, hidden=True, help="Take the place of the daemon that runs.")
+def command(*, config: str | None, socket: str | None, background: bool, stay: bool, follow: bool) -> int:
     """Run the daemon in the foreground.
 
     It serves the modules of a registry to agents until it is told to end (Ctrl-C, SIGTERM,
-    `mcppd stop`). Each start, reload and call is a line on stderr.
+    `mcppd stop`). Each start, reload and call is a line on stderr. Agents that are connected
+    then start none in its place; `mcppd start` does.
 
     The registry is --config, else $MCPP_BASE_DIR/tools.yaml, else mcppd/tools.yaml in the
     configuration directory (~/.config), else the bundled one.
@@ -39,12 +43,16 @@ def command(*, config: str | None, socket: str | None, background: bool) -> int:
     from mcppd.starting import AlreadyRunningError
     from mcppd.supervision import Supervision
 
+    for number in (signal.SIGHUP, signal.SIGUSR1):
+        signal.signal(
+            number, signal.SIG_IGN
+        )  # till the daemon has its own way with them, they mustn't end it
     try:
         supervision = Supervision(os.environ)
     except McppdError as error:
         raise CommandError(str(error), status=1) from None
     try:
-        claimed = _claim(config, socket, supervision)
+        claimed = _claim(config, socket, supervision, follows=follow)
     except AlreadyRunningError as error:
         if background:  # a lost race between two starters is no failure
             return 0
@@ -55,10 +63,10 @@ def command(*, config: str | None, socket: str | None, background: bool) -> int:
         return supervision.fail(str(error))
     from mcppd.daemon import run
 
-    return run(claimed, background=background, supervision=supervision)
+    return run(claimed, background=background, stays=stay or not background, supervision=supervision)
 
 
-def _claim(config: str | None, socket: str | None, supervision: Supervision) -> Claim:
+def _claim(config: str | None, socket: str | None, supervision: Supervision, *, follows: bool) -> Claim:
     """The right to be the daemon; raises McppdError, CommandError.
 
     What systemd starts takes over from one that runs without it: the sockets are systemd's already, so nobody can
@@ -69,7 +77,7 @@ def _claim(config: str | None, socket: str | None, supervision: Supervision) -> 
     from mcppd.starting import AlreadyRunningError, claim, find_places
 
     try:
-        return claim(config, socket, os.environ)
+        return claim(config, socket, os.environ, follows=follows)
     except AlreadyRunningError:
         holder = lock_holder(find_places(config, socket, os.environ).sockets.lock)
         if supervision.by is None or holder is None:

@@ -40,24 +40,30 @@ def command(config: str | None, socket: str | None) -> None:
     there is none.
     """
     daemon = find_daemon(config, socket)
-    status = _status(daemon)
+    status = status_of(daemon)
     words = "is already running"
     if status is None:
-        status = _wake(daemon) if listen(daemon.paths) else _start(daemon)
+        status = bring_up(daemon)
         words = "is running"
     say(f"mcppd {words}: pid {status.get('pid')}, socket {status.get('socket')}")
     others = ", ".join(name for name in AGENTS if name != "claude")
     say(f"To use it from an agent: `{daemon.command('config claude')}` (or {others})")
 
 
-def _status(daemon: Daemon) -> dict[str, Any] | None:
+def bring_up(daemon: Daemon) -> dict[str, Any]:
+    """Start a daemon where there is none: what it says of itself. Raises CommandError."""
+    return wake(daemon) if listen(daemon.paths) else begin(daemon, "--stay")
+
+
+def status_of(daemon: Daemon) -> dict[str, Any] | None:
+    """What the daemon says of itself, None if there is none. Raises CommandError."""
     try:
         return ask(daemon, "mcppd/status")
     except NoDaemonError:
         return None
 
 
-def _wake(daemon: Daemon) -> dict[str, Any]:
+def wake(daemon: Daemon) -> dict[str, Any]:
     """The first answer of a daemon that systemd starts when it is asked; raises CommandError."""
     try:
         return ask(daemon, "mcppd/status", limit=START_LIMIT)
@@ -68,22 +74,29 @@ def _wake(daemon: Daemon) -> dict[str, Any]:
         ) from None
 
 
-def _start(daemon: Daemon) -> dict[str, Any]:
+def begin(daemon: Daemon, *options: str, before: int | None = None) -> dict[str, Any]:
+    """Start a daemon without systemd, in the place of the process `before` if there is one: what it says of itself.
+
+    Raises CommandError.
+    """
     log = Path(daemon_log(os.environ))
     size = log.stat().st_size if log.exists() else 0
     adopt_orphans()
     try:
-        launch(daemon.config, daemon.socket, os.environ)
+        launch(daemon.config, daemon.socket, os.environ, *options)
     except PlaceError as error:
         raise CommandError(error.sentence) from None
     except OSError as error:
         raise CommandError(f"the daemon can't be started: {error.strerror}", status=1) from None
     limit = time.monotonic() + START_LIMIT
     while time.monotonic() < limit:
-        if status := _status(daemon):
+        status = status_of(daemon)
+        if status is not None and status.get("pid") != before:
             return status
         ended = _ended()
-        if ended is not None and not is_locked(daemon.paths.lock):  # locked: another one was faster
+        if ended is not None and (
+            before or not is_locked(daemon.paths.lock)
+        ):  # locked: another one was faster
             raise _failure(f"the daemon ended with status {ended}", log, size)
         time.sleep(RETRY)
     raise _failure(f"the daemon does not answer within {START_LIMIT:g} s", log, size)

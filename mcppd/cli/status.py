@@ -64,6 +64,9 @@ def daemon_rows(status: Status) -> Iterator[Row]:
     watching = Watching.read(status.watching)
     if watching.mode:
         yield "watching", counted(watching.directories, "directory", "directories"), watching.mode
+    for reason, paths in watching.reasons().items():
+        rest = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        yield "polling", f"{paths[0]}{rest}", reason
 
 
 def session_rows(status: Status) -> Iterator[Row]:
@@ -90,7 +93,7 @@ def module_rows(status: Status) -> Iterator[Row]:
             module.state,
             version,
             module.offers,
-            counted(module.workers, "worker"),
+            module.workforce,
             module.directory,
         )
 

@@ -29,11 +29,12 @@ def command(config: str | None, socket: str | None) -> None:
     """Stop the daemon, with everything it started.
 
     Comes back when the process, its sockets and its lock are gone. Nothing happens if no
-    daemon is running. An agent that is still connected may start another one; not so where
-    systemd runs it, which listens no more until `mcppd start`.
+    daemon is running. Agents that are connected stay, start none in its place, and find the
+    next one: `mcppd start`. An agent that is started later starts one, unless systemd does it,
+    which listens no more until `mcppd start`.
     """
     daemon = find_daemon(config, socket)
-    ended = end(daemon.paths)
+    ended = end(daemon.paths, lambda: _announce(daemon))
     if ended is not None:
         what = f"pid {ended}" if ended else "it wasn't running"
         say(f"mcppd has stopped: {what}; systemd listens no more until `{daemon.command('start')}`")
@@ -46,6 +47,12 @@ def command(config: str | None, socket: str | None) -> None:
         say(f"mcppd is not running at {daemon.paths.mcp}")
         return
     say(f"mcppd has stopped: pid {pid}{_wait(daemon, process)}")
+
+
+def _announce(daemon: Daemon) -> None:
+    """Have the daemon tell its agents that it is stopped for good, before systemd ends it."""
+    with contextlib.suppress(CommandError):  # it is about to end by itself, or doesn't answer any more
+        ask(daemon, "mcppd/stop", params={"end": False})
 
 
 def _watch(pid: object) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from mcppd_shim import places
@@ -15,18 +16,23 @@ def listen(paths: places.SocketPaths) -> bool:
     """Have systemd listen for the daemon that meets its clients here; whether it does. Raises CommandError."""
     if not _is_in_reach(paths):
         return False
-    systemctl.order("start", SOCKET)
+    # another daemon may have taken the socket's path, and gone: then systemd listens where nobody comes
+    systemctl.order("start" if Path(paths.mcp).exists() else "restart", SOCKET)
     return True
 
 
-def end(paths: places.SocketPaths) -> str | None:
+def end(paths: places.SocketPaths, announce: Callable[[], None]) -> str | None:
     """Stop the daemon and what starts it; its process id, "" if it didn't run. Raises CommandError.
+
+    If it runs, it is announced first.
 
     None, and nothing is stopped, unless systemd listens for the daemon that meets its clients here.
     """
     if not _is_in_reach(paths) or systemctl.show(SOCKET, "ActiveState")["ActiveState"] != "active":
         return None
     pid = systemctl.show(SERVICE, "MainPID")["MainPID"]
+    if pid != "0":
+        announce()
     systemctl.order("stop", SOCKET, SERVICE)
     return pid if pid != "0" else ""
 

@@ -59,7 +59,7 @@ class Client:
     async def attach(cls, connected: socket.socket) -> Self:
         """Speak as an agent over one end of a pair of sockets; the other is a server's stdin and stdout."""
         connection = Connection()
-        await unix.adopt(connected, connection.link)
+        await unix.adopt(connected, lambda: connection.link)
         return cls(connection, _envelope())
 
     @classmethod

@@ -52,10 +52,12 @@ class Answers:
         self._completions = Completions(served, calls)
         self._tell = tell
 
-    async def answer(self, caller: Caller, effect: Work, size: int, callbacks: Callbacks) -> Answer:
+    async def answer(
+        self, caller: Caller, effect: Work, size: int, callbacks: Callbacks, spent: Spent
+    ) -> Answer:
         """The answer to a request that came in a line of `size` bytes, whatever happens to it."""
         started = time.monotonic()
-        origin = Origin(caller, effect.ticket, callbacks)
+        origin = Origin(caller, effect.ticket, callbacks, spent)
         answer: Answer
         try:
             answer = await self._work(origin, effect, size)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Coroutine
+from collections.abc import Collection, Coroutine, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from mcppd.core.calls import AgentEnvironment, Log, Progress
+from mcppd.core.calls import AgentEnvironment, Log, Progress, Spent
+from mcppd.core.draining import Draining
 from mcppd.core.effects import (
     CallTool,
     Cancel,
@@ -29,8 +31,9 @@ from mcppd.core.effects import (
 )
 from mcppd.core.errors import INTERNAL_ERROR, INVALID_REQUEST, ProtocolError
 from mcppd.core.framing import Overlong
-from mcppd.core.jsonrpc import encode_error
+from mcppd.core.jsonrpc import encode_error, encode_notification
 from mcppd.core.kinds import Kind
+from mcppd.core.results import ToolResult
 from mcppd.core.session import Answer, Session
 from mcppd.core.workspace import Hints
 from mcppd.serving.answers import Answers, Caller
@@ -42,6 +45,10 @@ logger = logging.getLogger("mcppd.serving")
 
 IN_FLIGHT_LIMIT: Final = 1000
 """Requests of one connection that may be open; beyond it nothing is read from it until some are answered."""
+
+HANDOVER: Final = encode_notification("mcppd/handover") + b"\n"
+STOP: Final = encode_notification("mcppd/stop") + b"\n"
+"""Words to a shim (D21)."""
 
 
 class Room(Protocol):
@@ -62,6 +69,26 @@ class Room(Protocol):
         """What goes through clients and back is signed with this."""
         ...
 
+    @property
+    def lists(self) -> Mapping[Kind, str] | None:
+        """The hashes of the lists that are served; None before there are any."""
+        ...
+
+    @property
+    def refusal(self) -> ToolResult | None:
+        """What a call gets where none may begin any more and no shim keeps it; None while calls may begin."""
+        ...
+
+    @property
+    def is_stopped(self) -> bool:
+        """A person stopped the daemon: no shim starts another."""
+        ...
+
+    @property
+    def is_moving(self) -> bool:
+        """Shims are to go to the next daemon."""
+        ...
+
     def environment(self, agent: dict[str, str]) -> AgentEnvironment:
         """The environment of calls for an agent with this one."""
         ...
@@ -77,6 +104,14 @@ class Room(Protocol):
         """A connection is gone."""
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A request that is being served."""
+
+    task: asyncio.Task[None]
+    spent: Spent
+
+
 class Connection:
     """One connected client, straight on the socket or behind a shim."""
 
@@ -89,15 +124,27 @@ class Connection:
         self._link = link
         self._room = room
         self._asking = Asking(session, link.send, room.signing)
-        self._running: dict[Ticket, asyncio.Task[None]] = {}
-        self._is_ending = False
+        self._running: dict[Ticket, Running] = {}
+        self._is_shim = False
+        self._known_lists: Any = None  # what the shim's hello said of them
+        self._owes_lists = False
+        self._is_refused = False
+        self._is_ending = False  # the client will ask nothing more
+        self._has_ended = False  # nor can it
+        self._is_moving = False
         self._is_paused = False
         caller.roots_known.set()  # until a client says that it has roots
+        if room.refusal is not None:
+            self.session.drain(Draining(room.refusal, gives_back=False))
 
     @property
-    def running(self) -> set[asyncio.Task[None]]:
-        """The requests that are being served."""
-        return set(self._running.values())
+    def unrepeatable(self) -> set[asyncio.Task[None]]:
+        """What is served and nobody would ask for again: calls, and all that a client without a shim waits for."""
+        return {
+            each.task
+            for ticket, each in self._running.items()
+            if not self._is_shim or ticket.method == "tools/call"
+        }
 
     @property
     def in_flight(self) -> int:
@@ -112,15 +159,61 @@ class Connection:
         """Say that a resource changed to a client that subscribed to it; whether it did."""
         return self._say(self.session.resource_updated(uri))
 
+    def tell_lists(self) -> None:
+        """Tell the shim which lists its client has now, after any notification of them."""
+        if self._is_shim and self._room.lists is not None:
+            self._say(self.session.lists_word(self._room.lists))
+
+    def compare_lists(self) -> None:
+        """Notify the client of the lists that it has from another daemon and that are others here."""
+        if self._is_shim and self._room.lists is not None:
+            self._say(self.session.compare_lists(self._known_lists, self._room.lists))
+            self._owes_lists = self.session.owes_lists
+            self.tell_lists()
+
+    def drain(self, refusal: ToolResult) -> None:
+        """Begin no call from now on; those that haven't begun go back to the shim."""
+        self.session.drain(Draining(refusal, gives_back=self._is_shim))
+        for ticket, running in list(self._running.items()):
+            if self._is_shim and ticket.method == "tools/call" and not running.spent.has_begun:
+                line = self.session.give_back(ticket)
+                if line is not None:
+                    self._running.pop(ticket).task.cancel()
+                    self._link.send(line)
+
+    def say_stopped(self) -> None:
+        """Tell the shim that a person stopped the daemon."""
+        if self._is_shim:
+            self._link.send(STOP)
+
+    def hand_over(self) -> None:
+        """Send the shim to whoever has the socket now; others are told goodbye, when they have said who they are."""
+        if not self._is_shim:
+            if self.session.has_begun:
+                self.say_goodbye()
+            return
+        self._is_moving = True
+        self._link.pause(paused=False)
+        self._link.send(HANDOVER)
+        if self._has_ended:
+            self._link.close()
+
+    def notify_log(self, level: str, logger: str, text: str) -> bool:
+        """Log something that belongs to no request, for a client that asked for such messages; whether it did."""
+        return self._say(self.session.log_news(level, logger, text))
+
     def say_goodbye(self) -> None:
-        """End the listens and close: the daemon is stopping."""
-        self._link.send(b"".join(self.session.end_listens()))
+        """End the listens, but for those that go on at the next daemon, and close: the daemon is stopping."""
+        if not self._is_shim:
+            self._link.send(b"".join(self.session.end_listens()))
         self._link.close()
 
     # what the link calls
 
     def receive(self, frame: bytes | Overlong) -> None:
         """Take the next line."""
+        if self._is_refused:
+            return
         was_asked = self.session.wants_roots
         effects = self.session.overlong() if isinstance(frame, Overlong) else self.session.receive(frame)
         if self.session.wants_roots and not was_asked:
@@ -129,21 +222,27 @@ class Connection:
         for effect in effects:
             self._carry_out(effect, size)
         self._meet(self.session.client)
-        if not self._is_paused and self.in_flight > IN_FLIGHT_LIMIT:
+        if self._owes_lists:
+            self._owes_lists = self.session.owes_lists
+            self.tell_lists()
+        if self._room.is_moving and not self._is_moving:
+            self.hand_over()
+        if not (self._is_paused or self._is_moving) and self.in_flight > IN_FLIGHT_LIMIT:
             self._is_paused = True
             self._link.pause(paused=True)
 
     def ended(self) -> None:
         """The client has ended its writing side: after `mcppd/end` it waits for answers, else it is gone (D10)."""
-        if self._is_ending and self._running:
+        self._has_ended = True
+        if self._is_ending and not self._is_moving and (self._running or self.session.has_given_back):
             self._link.watch_hangup(self._link.abort)
         else:
             self._link.close()
 
     def closed(self) -> None:
         """The client is gone: nobody waits for what is running."""
-        for task in self._running.values():
-            task.cancel()
+        for running in self._running.values():
+            running.task.cancel()
         self._room.left(self)
 
     # inside
@@ -157,8 +256,8 @@ class Connection:
             case Replied():
                 self._asking.replied(effect)
             case Cancel(ticket):
-                if (task := self._running.pop(ticket, None)) is not None:
-                    task.cancel()
+                if (running := self._running.pop(ticket, None)) is not None:
+                    running.task.cancel()
             case Hello(params):
                 self._greet(params)
             case End():
@@ -185,14 +284,16 @@ class Connection:
     def _run(self, effect: Work, size: int) -> None:
         self.calls += isinstance(effect, CallTool)
         self._meet(effect.ticket.client)
-        self._running[effect.ticket] = self._room.spawn(self._serve(effect, size))
+        spent = Spent()
+        self._running[effect.ticket] = Running(self._room.spawn(self._serve(effect, size, spent)), spent)
 
-    async def _serve(self, effect: Work, size: int) -> None:
+    async def _serve(self, effect: Work, size: int, spent: Spent) -> None:
         """One request, in its own task: its answer is encoded and written once."""
         ticket = effect.ticket
         answer: Answer
         try:
-            answer = await self._room.answers.answer(self.caller, effect, size, self._callbacks(effect))
+            callbacks = self._callbacks(effect)
+            answer = await self._room.answers.answer(self.caller, effect, size, callbacks, spent)
         except ProtocolError as error:  # of what the client sent with it, before anybody has looked at it
             answer = error
         finally:
@@ -241,7 +342,7 @@ class Connection:
         return log
 
     def _close_when_done(self) -> None:
-        if self._is_ending and not self._running:
+        if self._is_ending and not self._running and not self.session.has_given_back:
             self._link.close()
 
     def _greet(self, hello: dict[str, Any]) -> None:
@@ -253,6 +354,13 @@ class Connection:
                 "--config of the daemon you mean, or stop this one with `mcppd stop`"
             )
             return
+        self._is_shim = True
+        if self._room.refusal is not None:
+            self.session.drain(Draining(self._room.refusal, gives_back=True))
+        if self._room.is_stopped:
+            self.say_stopped()
+        self._known_lists = hello.get("lists")
+        self.compare_lists()
         agent = hello.get("env")
         environment = (
             {str(name): str(value) for name, value in agent.items()} if isinstance(agent, dict) else {}
@@ -264,6 +372,7 @@ class Connection:
         )
 
     def _refuse(self, why: str) -> None:
+        self._is_refused = True
         logger.warning("refused a shim: %s", why)
         self._link.send(encode_error(None, INVALID_REQUEST, f"mcppd: {why}") + b"\n")
         self._link.close()

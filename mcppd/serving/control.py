@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
-from mcppd.core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, PARSE_ERROR
+from mcppd.core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, PARSE_ERROR, McppdError
 from mcppd.core.framing import LineFraming, Overlong
 from mcppd.core.jsonrpc import Id, Invalid, Request, decode, encode_error, encode_result, encode_value
 from mcppd.transport.link import Link
@@ -61,6 +61,8 @@ class ControlConnection:
             self._send(encode_result(ident, encode_value(await work)))
         except asyncio.CancelledError:
             raise
+        except McppdError as error:
+            self._send(encode_error(ident, INTERNAL_ERROR, str(error)))
         except Exception:
             logger.exception("a control request failed")
             self._send(encode_error(ident, INTERNAL_ERROR, "Internal error: see the daemon's log"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import os
 import stat
 from typing import Final
@@ -45,7 +46,9 @@ def _read(path: str) -> bytes:
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ToolError(f"{path} is not a file")
-        data = file.read(SIZE_LIMIT + 1)
+        data: bytes | None = file.read(SIZE_LIMIT + 1)
+    if data is None:
+        raise BlockingIOError(errno.EAGAIN, "there is nothing to be read now")
     if len(data) > SIZE_LIMIT:
         raise ToolError(f"{path} has more than {SIZE_LIMIT >> 20} MiB, the limit of a resource")
     return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -32,7 +33,8 @@ class Help:
             wanted = arguments.get("tool")
             if not wanted:
                 notes = self._notes(seen.catalog)
-                said = help_text.overview(seen.catalog, self._served.last_reload, notes)
+                modules = [self._as_it_is(module) for module in seen.catalog.modules]
+                said = help_text.overview(seen.catalog, self._served.last_reload, notes, modules)
                 return text_result(said.text, said.display)
             tool = seen.catalog.find(wanted) if isinstance(wanted, str) else None
             module = tool.module if tool is not None else seen.catalog.module(str(wanted))
@@ -40,10 +42,15 @@ class Help:
                 nearest = nearest_text(seen.catalog.nearest(str(wanted)))
                 raise ToolError(f"Error: there is no tool or module {wanted!r}{nearest}")
             info = await self._info(origin, module)
-            said = help_text.of_module(seen.catalog, module, tool, info)
+            said = help_text.of_module(seen.catalog, self._as_it_is(module), tool, info)
             return text_result(said.text, said.display)
 
         return await attempted(self._served, None, use, "what `help` is asked for")
+
+    def _as_it_is(self, module: Module) -> Module:
+        """The module with how its workers are now."""
+        condition = self._calls.workforce(module.generation).condition
+        return module if condition is None else replace(module, condition=condition)
 
     async def _info(self, origin: Origin, module: Module) -> str:
         """What the module says of itself, or why it can't."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from mcppd.core.catalog import Catalog, Prompt
 from mcppd.core.effects import Encoded, GetPrompt
-from mcppd.core.errors import INVALID_PARAMS, ProtocolError, ToolError
+from mcppd.core.errors import INVALID_PARAMS, SHOWN, ProtocolError, ToolError
 from mcppd.core.jsonrpc import encode_value
 from mcppd.serving.attempts import Seen, attempted, text_of_fault
 from mcppd.serving.callers import Origin
@@ -60,7 +60,7 @@ def look_up(catalog: Catalog, name: str) -> Prompt:
     if prompt is None:
         nearest = catalog.nearest_prompts(name)
         data = {"name": name, "nearest": nearest}
-        raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {name}{nearest_text(nearest)}", data)
+        raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {name[:SHOWN]}{nearest_text(nearest)}", data)
     return prompt
 
 

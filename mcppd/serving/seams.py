@@ -7,8 +7,10 @@ from typing import Any, Protocol, TypeAlias
 
 from mcppd.core.calls import CallContext
 from mcppd.core.catalog import Catalog, Prompt, Tool
+from mcppd.core.generation import Generation
 from mcppd.core.modules import Module
 from mcppd.core.results import ToolResult
+from mcppd.core.strikes import Workforce
 
 Wanted: TypeAlias = Callable[[Catalog], Module | None]
 """Finds the module that a request is about; None where there is none, or it is about all of them."""
@@ -34,6 +36,10 @@ class Calls(Protocol):
     @property
     def checks(self) -> Checks:
         """Validation, off the event loop where it may take long."""
+        ...
+
+    def workforce(self, generation: Generation | None) -> Workforce:
+        """The workers of a generation, and the calls that wait for one."""
         ...
 
     async def call_tool(self, tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> ToolResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import secrets
 import time
@@ -15,6 +16,7 @@ from mcppd.core.effects import ServerInfo
 from mcppd.core.events import SessionEnded, SessionStarted, Tell
 from mcppd.core.framing import LineFraming, Overlong
 from mcppd.core.kinds import Kind
+from mcppd.core.results import ToolResult, error_result
 from mcppd.core.session import Session
 from mcppd.serving.answers import Answers, Caller
 from mcppd.serving.asking import Signing
@@ -39,12 +41,17 @@ class AgentServer:
     def __init__(self, identity: Identity, answers: Answers, tasks: asyncio.TaskGroup, tell: Tell) -> None:
         self.answers = answers
         self.registry = identity.registry
+        self.lists: Mapping[Kind, str] | None = None  # hashes of those that are served
+        self.refusal: ToolResult | None = None
+        self.is_stopped = self.is_moving = False
         self.signing = Signing(identity.key, str(os.getuid()))  # nobody else gets as far as the socket (D12)
         self._identity = identity
         self._prefix = f"mcppd-{secrets.token_hex(4)}"  # of our questions: those of another run aren't ours
         self._tasks = tasks
         self._tell = tell
         self._connections: set[Connection] = set()
+        self._is_empty, self._is_visited = asyncio.Event(), asyncio.Event()
+        self._is_empty.set()
         self._updates = Updates(self._tell_updated)
 
     def accept(self) -> Link[bytes | Overlong]:
@@ -54,6 +61,8 @@ class AgentServer:
         connection = Connection(link, Session(self._identity.info, self._prefix), caller, self)
         link.attach(connection)
         self._connections.add(connection)
+        self._is_empty.clear()
+        self._is_visited.set()
         return link
 
     def environment(self, agent: dict[str, str]) -> AgentEnvironment:
@@ -71,13 +80,31 @@ class AgentServer:
     def left(self, connection: Connection) -> None:
         """A connection is gone."""
         self._connections.discard(connection)
+        if not self._connections:
+            self._is_empty.set()
+            self._is_visited.clear()
         if connection.client is not None:
             seconds = time.monotonic() - connection.since
             self._tell(SessionEnded(_name(connection), connection.calls, seconds))
 
-    def broadcast(self, kinds: Collection[Kind]) -> int:
+    def begin(self, lists: Mapping[Kind, str]) -> None:
+        """There is something to serve, with these hashes of its lists."""
+        self.lists = lists
+        for connection in list(self._connections):
+            connection.compare_lists()
+
+    def broadcast(self, kinds: Collection[Kind], lists: Mapping[Kind, str]) -> int:
         """Tell every client that wants to know that these lists have changed; how many that were."""
-        return sum(connection.notify_list_changed(kinds) for connection in list(self._connections))
+        self.lists = lists
+        told = sum(connection.notify_list_changed(kinds) for connection in list(self._connections))
+        for connection in list(self._connections):
+            connection.tell_lists()
+        return told
+
+    def log(self, level: str, logger_name: str, text: str) -> None:
+        """Tell every client that asked for log messages of this level."""
+        for connection in list(self._connections):
+            connection.notify_log(level, logger_name, text)
 
     def resource_updated(self, uri: str) -> None:
         """Tell every client that subscribed to a resource that it has changed."""
@@ -86,11 +113,50 @@ class AgentServer:
     def _tell_updated(self, uri: str) -> int:
         return sum(connection.notify_resource_updated(uri) for connection in list(self._connections))
 
+    def begin_drain(self, what: str) -> None:
+        """Let no call begin any more: the daemon is being `what`, such as "stopped"."""
+        self.refusal = error_result(
+            f"Error: mcppd is being {what}, so this call was not begun: connect again and ask again."
+        )
+        for connection in list(self._connections):
+            connection.drain(self.refusal)
+
     async def drain(self, limit: float) -> None:
-        """Wait until no call runs, but no longer than `limit` seconds."""
-        running = {task for connection in self._connections for task in connection.running}
+        """Wait until nothing runs that can't be repeated, but no longer than `limit` seconds."""
+        running = {task for connection in self._connections for task in connection.unrepeatable}
         if running:
             await asyncio.wait(running, timeout=limit)
+
+    def say_stopped(self) -> None:
+        """A person stopped the daemon: no shim starts another."""
+        self.is_stopped = True
+        for connection in list(self._connections):
+            connection.say_stopped()
+
+    def hand_over(self) -> None:
+        """Send the shims to whoever has the socket now, and tell the others goodbye."""
+        self.is_moving = True
+        for connection in list(self._connections):
+            connection.hand_over()
+
+    def stay(self) -> None:
+        """The next daemon didn't come: the shims that were sent to it find us, and calls may begin."""
+        self.refusal, self.is_moving = None, False
+
+    async def wait_empty(self, limit: float | None = None) -> None:
+        """Wait until everybody has gone, but no longer than `limit` seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                await self._is_empty.wait()
+
+    async def is_visited(self, limit: float) -> bool:
+        """Whether anybody comes within `limit` seconds, or is there already."""
+        try:
+            async with asyncio.timeout(limit):
+                await self._is_visited.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def close(self) -> None:
         """Say goodbye to every client."""

@@ -16,6 +16,7 @@ from typing import Final
 from mcppd.core.limits import as_size
 from mcppd.core.results import OUTPUT, ToolResult, Whole, with_item
 from mcppd.core.served import Tool
+from mcppd.serving.files import SIZE_LIMIT
 
 SCHEME: Final = "mcppd://results/"
 KEPT_SECONDS: Final = 600.0
@@ -122,12 +123,12 @@ def _note(tool: Tool, whole: Whole, stored: Stored | str) -> str:
     size = f"{len(whole.data)} bytes, more than its limit of {allowed}"
     what = f"Note: the text of this result has {size}, so it was cut."
     if whole.is_structured:
-        what = f"Note: the tool has run and succeeded, but its structured content has {size}, so it is not sent."
+        what = (
+            f"Note: the tool has run and succeeded, but its structured content has {size}, so it is not sent."
+        )
     where = f"The whole could not be kept ({stored}): ask for less at a time."
     if isinstance(stored, Stored):
-        where = (
-            f"For {KEPT_SECONDS / 60:g} minutes the whole is in the file {stored.path} "
-            f"and can be read as the resource {stored.uri}."
-        )
+        also = f" and can be read as the resource {stored.uri}" if stored.size <= SIZE_LIMIT else ""
+        where = f"For {KEPT_SECONDS / 60:g} minutes the whole is in the file {stored.path}{also}."
     change = f"`output` of the tool or of module {tool.module.name!r}, in tools.yaml or tool.yaml"
     return f"{what} {where} The limit is {change}."

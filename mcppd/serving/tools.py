@@ -9,7 +9,7 @@ import orjson
 from mcppd.core import builtin
 from mcppd.core.catalog import CALL_TOOL, HELP, Catalog, Tool
 from mcppd.core.effects import CallTool
-from mcppd.core.errors import INVALID_PARAMS, ProtocolError, ToolError
+from mcppd.core.errors import INVALID_PARAMS, SHOWN, ProtocolError, ToolError
 from mcppd.core.results import ToolResult, error_result, with_item
 from mcppd.serving.attempts import Seen, attempted, text_of_fault
 from mcppd.serving.callers import Origin
@@ -89,7 +89,7 @@ def _look_up(catalog: Catalog, name: str, *, by_call_tool: bool) -> Tool:
     tool = catalog.find(name)
     if tool is not None:
         return tool
-    text = f"Unknown tool: {name}"
+    text = f"Unknown tool: {name[:SHOWN]}"
     if (when := catalog.removed.get(name)) is not None:
         text += f" (removed by the reload at {when})"
     text += nearest_text(catalog.nearest(name))

@@ -21,6 +21,21 @@ class Listener:
         self.socket: Final = passed or unix.bind(path)
         self._made = None if passed else self._there()
 
+    @property
+    def is_passed(self) -> bool:
+        """Whether systemd listens there, and goes on."""
+        return self._made is None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there is nothing at the path any more. Never of a socket of systemd's, who alone can repair it."""
+        return self._made is not None and self._there() is None
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another has put a socket there since; never of one of systemd's."""
+        return self._made is not None and self._there() not in (None, self._made)
+
     def remove(self) -> None:
         """Remove the file that was made here; not one that another has put there since, and never systemd's."""
         if self._made is not None and self._made == self._there():

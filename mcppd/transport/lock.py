@@ -13,6 +13,14 @@ class AlreadyRunningError(McppdError):
     """Another daemon holds the lock of this registry."""
 
 
+def is_lock(descriptor: int, path: str) -> bool:
+    """Whether the lock that is held by a descriptor is the one that others would find at the path."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except OSError:
+        return False
+
+
 def hold_lock(path: str) -> int:
     """Take the lock for the rest of this process's life; the descriptor that holds it.
 
@@ -27,3 +35,9 @@ def hold_lock(path: str) -> int:
             raise AlreadyRunningError(f"another daemon holds {path}") from None
         raise
     return descriptor
+
+
+def release_lock(descriptor: int) -> None:
+    """Let another have the lock, at once: a child that is just being made has the descriptor too, for a moment."""
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)

@@ -5,19 +5,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import logging
 import os
+import select
 import socket
 import stat
 import struct
-import sys
-from collections.abc import Callable
-from typing import Any, Final, cast
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
 
 from mcppd.core.errors import McppdError
 from mcppd.transport.link import Link
 
+logger = logging.getLogger("mcppd.transport")
+
 BACKLOG: Final = 1024
 """Connections that may wait to be accepted; a thousand agents may start in one second."""
+AT_ONCE: Final = 64
+"""Connections that are accepted in a row: then whoever is connected already has a turn."""
+PAUSE: Final = 1.0
+"""Seconds until the next try where there is no descriptor or no memory for another connection."""
+_SHORT_OF: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 _CREDENTIALS: Final = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7), SO_PEERCRED)
 
@@ -50,24 +58,66 @@ def bind(path: str) -> socket.socket:
     return listener
 
 
-async def serve(listener: socket.socket, accept: Callable[[], Link[Any]]) -> asyncio.Server:
-    """Serve connections of this very user; everybody else's are closed at once."""
+class Accepting:
+    """Accepts connections of this very user, until it is closed; everybody else's are closed at once.
 
-    class Checked(asyncio.Protocol):
-        """Looks at who connects, then hands the transport over to the link."""
+    Not the loop's own servers: with no descriptor left uvloop's throws everybody out who waits, asyncio's logs a
+    traceback for each, and neither gives a listening socket back whole to those who come after us.
+    """
 
-        def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            transport = cast(asyncio.Transport, transport)
-            if peer_uid(transport.get_extra_info("socket")) != os.getuid():
-                transport.abort()
+    def __init__(
+        self,
+        listener: socket.socket,
+        accept: Callable[[], Link[Any]],
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
+    ) -> None:
+        self._listener = listener
+        self._accept = accept
+        self._spawn = spawn
+        self._loop = asyncio.get_running_loop()
+        self._pause: asyncio.TimerHandle | None = None
+        self._begin()
+
+    def close(self) -> None:
+        """Accept no more, and forget the socket here: whoever waits in its queue is left to others who hold it."""
+        if self._pause is not None:
+            self._pause.cancel()
+        if self._listener.fileno() >= 0:
+            self._loop.remove_reader(self._listener.fileno())
+            self._listener.close()
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether somebody waits to be accepted."""
+        polled = select.poll()
+        polled.register(self._listener, select.POLLIN)
+        return bool(polled.poll(0))
+
+    def _begin(self) -> None:
+        self._pause = None
+        self._loop.add_reader(self._listener.fileno(), self._take)
+
+    def _take(self) -> None:
+        for _ in range(AT_ONCE):
+            try:
+                connected, _ = self._listener.accept()
+            except BlockingIOError:
                 return
-            link = accept()
-            transport.set_protocol(link)
-            link.connection_made(transport)
+            except OSError as error:
+                if error.errno in _SHORT_OF:
+                    self._wait(error)
+                return  # else whoever it was has gone again
+            connected.setblocking(False)
+            if peer_uid(connected) != os.getuid():
+                connected.close()
+            else:
+                self._spawn(adopt(connected, self._accept))
 
-    # from 3.13 on the loop would remove the socket's file when it closes, which may be systemd's: see Listener
-    options: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
-    return await asyncio.get_running_loop().create_unix_server(Checked, sock=listener, **options)
+    def _wait(self, error: OSError) -> None:
+        """Try again later: the queue stays, and so does the reason that woke us."""
+        logger.warning("nobody is accepted for %g s: %s", PAUSE, error.strerror)
+        self._loop.remove_reader(self._listener.fileno())
+        self._pause = self._loop.call_later(PAUSE, self._begin)
 
 
 async def connect(path: str, link: Link[Any]) -> None:
@@ -79,14 +129,17 @@ async def connect(path: str, link: Link[Any]) -> None:
         raise PermissionError(errno.EPERM, f"the socket is served by another user (uid {owner})", path)
 
 
-async def adopt(connected: socket.socket, link: Link[Any]) -> None:
+async def adopt(connected: socket.socket, make: Callable[[], Link[Any]]) -> None:
     """Put a link on a socket that is connected already, such as one end of a pair."""
-    await asyncio.get_running_loop().create_unix_connection(lambda: link, sock=connected)
+    await asyncio.get_running_loop().create_unix_connection(make, sock=connected)
 
 
 def peer_uid(peer: Any) -> int:
     """The user id of the process at the other end (unix(7), SO_PEERCRED)."""
-    with socket.socket(fileno=os.dup(peer.fileno())) as copy:
-        raw = copy.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    if isinstance(peer, socket.socket):
+        raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    else:  # a loop's own, which may not be asked
+        with socket.socket(fileno=os.dup(peer.fileno())) as copy:
+            raw = copy.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     uid: int = _CREDENTIALS.unpack(raw)[1]
     return uid

@@ -423,7 +423,9 @@ def test_the_same_lines_are_in_the_log_file_without_what_callers_were_told(
     connect().call("drop_note", secret="hidden")
     log = Path(cli.environ["HOME"], ".local", "state", "mcppd", "daemon.log")
     wait_for(
-        lambda: re.search(r"call: drop_note by claude-code: failed \([\d.]+ ms\)", log.read_text()),
+        lambda: re.search(
+            r"call: drop_note by claude-code: failed \([\d.]+ ms, waited [\d.]+ ms\)", log.read_text()
+        ),
         "the call",
     )
     assert "reload: notes" in log.read_text()

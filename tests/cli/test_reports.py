@@ -93,6 +93,16 @@ def test_status_understands_a_daemon_that_tells_less(cli: Cli, fake: Fake) -> No
     assert done.stdout.splitlines()[0] == f"mcppd     0.1.0  pid {fake.pid}  up 0 s"
 
 
+def test_status_shows_what_is_polled_and_why(cli: Cli, fake: Fake) -> None:
+    polled = {"/n/a": "nfs4 tells of no changes", "/x": "no inotify watch: No space left on device"}
+    polled["/n/b"] = polled["/n/a"]
+    cli.answer(status={"watching": {"mode": "inotify and polling", "directories": 5, "polled": polled}})
+    shown = cli.run("status").stdout
+    assert "watching  5 directories  inotify and polling\n" in shown
+    assert "polling   /n/a and 1 more  nfs4 tells of no changes\n" in shown
+    assert "polling   /x  no inotify watch: No space left on device\n" in shown
+
+
 def test_status_shows_a_registry_that_cannot_be_read(cli: Cli, fake: Fake) -> None:
     cli.answer(status={"registry_fault": "/x/tools.yaml:1:1: no mapping"})
     assert "fault     /x/tools.yaml:1:1: no mapping\n" in cli.run("status").stdout

@@ -101,7 +101,7 @@ TOOLS = [
 @pytest.fixture
 def wild(daemon: Daemon) -> Daemon:
     daemon.registry.write_text("modules:\n  - path: tools/*\n    timeout: 1.5\n")
-    daemon.module("wild", WILD, *TOOLS)
+    daemon.module("wild", WILD, *TOOLS, output=0)
     return daemon
 
 

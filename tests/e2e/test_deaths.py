@@ -6,38 +6,22 @@ Each is driven through the shim; another agent calls `echo` all the while.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import os
-import re
 import signal
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.harness import Client, Daemon, processes_below, running, texts, until
+from tests.e2e.wild import LEAVE, STAY, WILD, is_alive, left_by, scene
+from tests.harness import processes_below, until
 
-ECHO = """
-def execute(tool_name, arguments, context=None):
-    return {"success": True, "result": arguments}
-"""
-WILD = """
-import ctypes, itertools, os, signal, subprocess, sys, threading, time
-
-def execute(tool_name, arguments, context=None):
-    print("its last line")
-    if "code" in arguments:
-        exec(arguments["code"], globals())
-    return {"success": True, "result": os.getpid()}
-"""
-ECHO_MANIFEST = "  - path: tools/echo\n"
 SLEEPER = "subprocess.Popen(['sleep', '1000']{})\nos._exit(5)"
 HOG = "import sys, time; held = b'x' * {size}; sys.stdout.write('held'); sys.stdout.flush(); time.sleep(1000)"
 HOGS = f"""
-hogs = [subprocess.Popen([sys.executable, "-c", {HOG.format(size=60 << 20)!r}], stdout=subprocess.PIPE) for _ in range(4)]
+command = [sys.executable, "-c", {HOG.format(size=60 << 20)!r}]
+hogs = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]
 for hog in hogs:
     hog.stdout.read(4)
 time.sleep(1000)
@@ -67,19 +51,17 @@ DEATHS = {
     ),
     "a signal of its own": Death("os.kill(os.getpid(), signal.SIGUSR1)", ("killed by SIGUSR1",)),
     "a stack without end": Death(
-        "sys.setrecursionlimit(10**9)\ndef down(f): return down(lambda: f)\n"
-        "import functools, operator\nf = int\nfor _ in range(10**6): f = functools.partial(f)\n"
-        "class A: pass\na = A()\nfor _ in range(10**6):\n    b = A(); b.a = a; a = b\nos.kill(os.getpid(), 11)",
+        "sys.setrecursionlimit(10**9)\ndeep = []\nfor _ in range(10**5): deep = [deep]\nrepr(deep)",
         ("killed by SIGSEGV",),
     ),
     "more memory than there is": Death(
         "held = [b'x' * (16 << 20) for _ in itertools.count()]",
-        ("MemoryError", "256 MiB", "`memory`", "tools.yaml"),
-        {"memory": "256 MiB"},
+        ("MemoryError", "256M", "`memory`", "tools.yaml"),
+        {"memory": "256M"},
         is_death=False,
     ),
     "children that take too much memory": Death(
-        HOGS, ("memory", "160 MiB", "`memory`", "tools.yaml"), {"memory": "160 MiB"}
+        HOGS, ("memory", "160M", "`memory`", "tools.yaml"), {"memory": "160M"}
     ),
     "a C loop that holds the interpreter": Death(
         "max(itertools.repeat(0))", ("1 s, its time limit", "`timeout`"), {"timeout": 1}
@@ -92,67 +74,14 @@ DEATHS = {
         SLEEPER.format(", start_new_session=True"), ("status 5", "its last line")
     ),
     "a fork bomb": Death(
-        "while True: os.fork()", ("processes", "24", "`processes`", "tools.yaml"), {"processes": 24}
+        "while True: os.fork()", ("more than 24 processes", "`processes`"), {"processes": 24}
     ),
-    "a fork bomb of sessions": Death(
-        "while True:\n    os.fork() or os.setsid()",
-        ("processes", "24", "`processes`", "tools.yaml"),
+    "processes without end, each in a session of its own": Death(
+        "while True:\n    time.sleep(0.001)\n    if not os.fork(): os.setsid(); time.sleep(1000)",
+        ("more than 24 processes", "`processes`", "tools.yaml"),
         {"processes": 24},
     ),
 }
-
-
-class Scene:
-    """A daemon with a wild module, its caller, and another agent that calls all the while."""
-
-    def __init__(self, daemon: Daemon, caller: Client, other: Client) -> None:
-        self.daemon, self.caller, self.other = daemon, caller, other
-        self.echoed = 0
-        self._echoing = asyncio.create_task(self._echo())
-
-    async def _echo(self) -> None:
-        while True:
-            assert json.loads(await self.other.text("echo", {"n": self.echoed})) == {"n": self.echoed}
-            self.echoed += 1
-
-    async def dies(self, code: str = "") -> str:
-        """What the caller is told."""
-        return await self.caller.failure("run", {"code": code} if code else {})
-
-    async def worker(self) -> int:
-        """The process id of the worker that answers."""
-        return int(await self.caller.text("run"))
-
-    async def close(self) -> None:
-        before = self.echoed
-        await until(lambda: self.echoed > before or self._echoing.done())
-        self._echoing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._echoing
-
-
-@contextlib.asynccontextmanager
-async def scene(home: Path, body: str = WILD, **options: Any) -> AsyncIterator[Scene]:
-    daemon = Daemon(home)
-    daemon.module("echo", ECHO, "echo")
-    daemon.module("wild", body, "run")
-    listed = [{"path": "tools/echo"}, {"path": "tools/wild", **options}]
-    daemon.registry.write_text(json.dumps({"modules": listed}))
-    clients: list[Client] = []
-    try:
-        await daemon.start()
-        for name in ("caller", "other"):
-            (home / name).mkdir()
-            clients.append(await Client.through_shim(daemon, home / name))
-            await clients[-1].handshake()
-        made = Scene(daemon, *clients)
-        yield made
-        await made.close()
-    finally:
-        for client in clients:
-            await client.close()
-        if daemon.process is not None and daemon.process.returncode is None:
-            await daemon.stop()
 
 
 @pytest.mark.parametrize("name", DEATHS)
@@ -165,13 +94,94 @@ async def test_a_death_is_told_and_costs_nobody_else(tmp_path: Path, name: str) 
             assert text in said
         assert ("unknown" in said) == death.is_death
         assert (await there.worker() != first) == death.is_death
-        await until(lambda: not _left(there.daemon))
+        await until(lambda: not left_by(there.daemon))
 
 
-def _left(daemon: Daemon) -> list[str]:
-    """What runs below the daemon besides its spawner and its workers."""
-    found = []
-    for pid in processes_below(daemon.pid):
-        with contextlib.suppress(OSError):
-            found.append(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode())
-    return [line for line in found if "spawner.py" not in line or "sleep" in line]
+async def test_a_worker_that_is_killed_from_outside_is_told_by_its_signal(tmp_path: Path) -> None:
+    async with scene(tmp_path, workers=1) as there:
+        first = await there.worker()
+        running = asyncio.create_task(there.dies("open('began', 'w').close(); time.sleep(1000)"))
+        await until((tmp_path / "caller" / "began").exists)
+        os.kill(first, signal.SIGKILL)
+        said = await running
+        assert "killed by SIGKILL" in said
+        assert "unknown" in said
+        assert await there.worker() != first
+
+
+@pytest.mark.parametrize(
+    ("body", "said", "options"),
+    [
+        ("while True: pass", ("took longer than 0.5 s", "`import_timeout`"), {"import_timeout": 0.5}),
+        ("import os; os._exit(3)", ("exited with status 3 during the import",), {}),
+        ("import sys; print('why'); sys.exit(3)", ("SystemExit: 3", "mcpptool.py:1"), {}),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", ("SIGKILL during the import",), {}),
+        ("held = [b'x' * 2**24 for _ in iter(int, 1)]", ("MemoryError", "64M: `memory`"), {"memory": "64M"}),
+        (
+            "import os\nwhile True: os.fork()",
+            ("more than 24 processes", "during the import", "`processes`"),
+            {"processes": 24},
+        ),
+    ],
+)
+async def test_an_import_that_ends_badly_is_told_and_a_save_mends_it(
+    tmp_path: Path, body: str, said: tuple[str, ...], options: dict[str, Any]
+) -> None:
+    async with scene(tmp_path, f"{body}\n{WILD}", **options) as there:
+        told = await there.dies()
+        for text in said:
+            assert text in told
+        there.daemon.module("wild", WILD, "run")
+        assert await there.worker()
+        await until(lambda: not left_by(there.daemon))
+
+
+async def test_a_thread_left_spinning_costs_its_worker_and_no_call(tmp_path: Path) -> None:
+    async with scene(tmp_path, workers=2) as there:
+        code = "def spin():\n    while True: pass\nthreading.Thread(target=spin).start()"
+        spinning = int(await there.caller.text("run", {"code": code}))
+        await there.quiet()
+        await until(lambda: not Path(f"/proc/{spinning}").exists())
+        assert await there.worker() != spinning
+        assert there.daemon.output.count("though no call ran in it") == 1
+
+
+async def test_a_spawner_that_is_killed_loses_no_queued_call_and_leaves_nothing(tmp_path: Path) -> None:
+    async with scene(tmp_path, workers=1) as there:
+        running = asyncio.create_task(there.dies(LEAVE + STAY))
+        await until((tmp_path / "caller" / "began").exists)
+        waiting = [asyncio.create_task(there.worker()) for _ in range(3)]
+        old = processes_below(there.daemon.pid)
+        assert len(old) >= 6
+        await there.quiet()
+        os.kill(there.spawner(), signal.SIGKILL)
+        assert "unknown" in await running
+        assert len({await each for each in waiting}) == 1
+        await until(lambda: not any(map(is_alive, old)))
+        assert not left_by(there.daemon)
+
+
+async def test_a_daemon_that_is_killed_takes_everything_with_it(tmp_path: Path) -> None:
+    async with scene(tmp_path, workers=1) as there:
+        running = there.caller.ask("tools/call", {"name": "run", "arguments": {"code": LEAVE + STAY}})
+        await until((tmp_path / "caller" / "began").exists)
+        started = processes_below(there.daemon.pid)
+        assert len(started) >= 6
+        await there.quiet()
+        for client in (there.caller, there.other):  # they would start another daemon
+            await client.close()
+        assert not running.done()
+        await there.daemon.stop(signal.SIGKILL)
+        await until(lambda: not any(map(is_alive, started)))
+
+
+async def test_a_save_whose_import_hangs_leaves_the_last_good_version_and_all_others(tmp_path: Path) -> None:
+    async with scene(tmp_path, import_timeout=0.5) as there:
+        assert await there.worker()
+        there.daemon.module("wild", f"while True: pass\n{WILD}", "run")
+        await until(lambda: "longer than 0.5 s" in there.daemon.output)
+        said = await there.caller.text("run", {"mark": "good"})
+        assert said.startswith("good\nNotice: this answer comes from the last good version")
+        assert "`import_timeout`" in said
+        there.daemon.module("wild", WILD.replace('"mark"', '"sign"'), "run")
+        assert await there.caller.text("run", {"sign": "new"}) == "new"

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mcppd.daemon import DRAIN_LIMIT
+from mcppd.handing_over import DRAIN_LIMIT
 from tests.e2e.conftest import Connect
 from tests.e2e.home import SHIM, Home
 from tests.harness import LIMIT, Client, Daemon, modern, texts, until
@@ -170,7 +170,7 @@ async def test_stop_leaves_no_process_no_socket_and_a_free_lock(home: Home) -> N
     assert home.sockets() == []
     with (home.runtime / "mcppd" / "lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    await until(lambda: not home.processes())
+    await until(lambda: not home.all_but_shims())
     again = home.mcppd("stop")
     assert (again.returncode, again.stderr) == (0, "")
 
@@ -228,7 +228,8 @@ async def test_a_shim_says_where_the_registry_is_wrong(home: Home) -> None:
     assert done.returncode == 1
     [line] = done.stderr.decode().splitlines()
     assert re.search(rf"{re.escape(str(registry))}:\d+:\d+: \S", line)
-    assert done.stdout == b""
+    [tool] = json.loads(done.stdout)["result"]["tools"]
+    assert tool["name"] == "mcppd_status"  # the shim's own, which says the same
 
 
 WAITING = """
@@ -255,7 +256,7 @@ async def test_calls_that_run_at_sigterm_are_finished_and_answered(daemon: Daemo
     work = daemon.home / "work"
     calls = await ask_three(daemon, await connect(cwd=work), work)
     stopping = asyncio.create_task(daemon.stop())
-    await until(lambda: not listens(daemon.socket))
+    await daemon.said("is stopping", 1)
     for number in range(3):
         (work / f"go-{number}").touch()
     async with asyncio.timeout(LIMIT):
@@ -273,18 +274,10 @@ async def test_a_call_that_never_ends_delays_a_stop_by_its_limit_and_fails(
     (work / "go-2").touch()
     async with asyncio.timeout(DRAIN_LIMIT + LIMIT / 2):
         assert await daemon.stop() == 0
-        await client.ended.wait()
+        await until(lambda: calls[1].done() or client.ended.is_set())
     assert [texts((await call)["result"]) for call in (calls[0], calls[2])] == ["0", "2"]
     assert not calls[1].done() or calls[1].result()["result"]["isError"]
     assert not daemon.socket.exists()
-
-
-def listens(path: Path) -> bool:
-    """Whether a connection would be accepted."""
-    import socket
-
-    with socket.socket(socket.AF_UNIX) as connection:
-        return connection.connect_ex(str(path)) == 0
 
 
 async def kill_a_daemon(home: Home) -> int:
@@ -292,7 +285,7 @@ async def kill_a_daemon(home: Home) -> int:
     client = await home.shim()
     assert set(await client.tools()) >= BUNDLED
     pid: int = (await home.status())["pid"]
+    await client.close()  # it would start another
     os.kill(pid, signal.SIGKILL)
-    await client.ended.wait()
     await until(lambda: not home.daemons())
     return pid

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -54,6 +55,17 @@ async def test_what_is_no_file_is_an_error_at_once(tmp_path: Path) -> None:
     for name in ("gone", "pipe", ".", "a" * 300):
         with pytest.raises(ToolError, match=r"note://a|is not a file"):
             await read_contents("note://a", str(tmp_path / name), None)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/kmsg") or os.getuid() != 0, reason="nobody else may open it")
+async def test_a_file_that_has_nothing_to_read_yet_is_an_error_at_once() -> None:
+    said = os.open("/proc/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    with contextlib.suppress(BlockingIOError):
+        while os.read(said, 1 << 16):  # what there was is read
+            pass
+    os.close(said)
+    with pytest.raises(ToolError, match="nothing to be read now"):
+        await read_contents("note://a", "/proc/kmsg", None)
 
 
 async def test_a_file_over_the_limit_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
