@@ -76,10 +76,10 @@ class Door:
 
     def close(self) -> None:
         """Listen no more, remove the files that are ours still, and let another be the daemon."""
+        for listener in self._listeners.values():
+            listener.remove()  # while we hold the socket no other file can have its number
         for accepting in self._accepting.values():
             accepting.close()
-        for listener in self._listeners.values():
-            listener.remove()
         self._accepting.clear()
         self.release_lock()
 

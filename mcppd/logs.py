@@ -47,6 +47,15 @@ class JournalFormatter(logging.Formatter):
         return "\n".join(prefix + line for line in super().format(record).splitlines() or [""])
 
 
+class CappedFile(RotatingFileHandler):
+    """A file that is put aside when it is full; how full is asked of the file, not of each line, made twice for it."""
+
+    def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - logging's name
+        if self.stream is None:  # it could not be opened the last time
+            self.stream = self._open()
+        return os.fstat(self.stream.fileno()).st_size >= self.maxBytes
+
+
 def set_up(path: str | None, level: str | None, *, is_journal: bool = False) -> None:
     """Log to a file, or to stderr without one; `level` is MCPP_LOG_LEVEL, "info" if it says nothing usable."""
     handler: logging.Handler
@@ -54,9 +63,7 @@ def set_up(path: str | None, level: str | None, *, is_journal: bool = False) -> 
         handler = logging.StreamHandler()
     else:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        handler = RotatingFileHandler(
-            path, maxBytes=CAP, backupCount=1, encoding="utf-8", errors="backslashreplace"
-        )
+        handler = CappedFile(path, maxBytes=CAP, backupCount=1, encoding="utf-8", errors="backslashreplace")
     # what no line of ours shows needn't be found out for each call (logging, "Optimization")
     for switch in ("logThreads", "logProcesses", "logMultiprocessing", "logAsyncioTasks", "_srcfile"):
         setattr(logging, switch, None)

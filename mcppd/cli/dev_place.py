@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-import time
-from typing import Final
 
 import click
 
@@ -13,36 +12,32 @@ from mcppd.cli.answers import Session, Status, counted, duration
 from mcppd.cli.daemons import Daemon, ask, find_daemon
 from mcppd.cli.errors import CommandError
 from mcppd.cli.output import is_terminal, say
-from mcppd.cli.stop import STOP_LIMIT
 from mcppd.starting import AlreadyRunningError, Claim, StartError, claim
-
-RETRY: Final = 0.01
-"""Seconds between two tries at the lock: an agent that lost its daemon takes ten times as long to start another."""
 
 
 def take_place(config: str | None, socket: str | None, *, replace: bool) -> Claim:
-    """Be the daemon of a registry. Raises CommandError where another one is, and stays."""
-    claimed = _try(config, socket)
-    if claimed is not None:
-        return claimed
+    """The right to be the daemon of a registry, perhaps by following the one that is there, if the person agrees.
+
+    Raises CommandError where another one is, and stays.
+    """
+    with contextlib.suppress(AlreadyRunningError):
+        return _claim(config, socket, follows=False)
     daemon = find_daemon(config, socket)
     words = _describe(daemon)
     if replace:
-        say(f"{words}; it is stopped")
+        say(f"{words}; it is stopped, and its agents move here")
     elif not _is_agreed(words):
         raise CommandError(
             f"{words}, and goes on: `{daemon.command('status')}` shows it, "
             f"`{daemon.command('dev --replace')}` takes its place",
             status=1,
         )
-    return _replace(daemon)
+    return _claim(config, socket, follows=True)
 
 
-def _try(config: str | None, socket: str | None) -> Claim | None:
+def _claim(config: str | None, socket: str | None, *, follows: bool) -> Claim:
     try:
-        return claim(config, socket, os.environ)
-    except AlreadyRunningError:
-        return None
+        return claim(config, socket, os.environ, follows=follows)
     except StartError as error:
         raise CommandError(str(error), status=1) from None
 
@@ -68,34 +63,8 @@ def _is_agreed(words: str) -> bool:
     return click.confirm("Stop it and take its place?", default=False)
 
 
-def _replace(daemon: Daemon) -> Claim:
-    """Stop the daemon that is there, and one that an agent starts in its place if that was faster."""
-    told: set[int] = set()
-    limit = time.monotonic() + STOP_LIMIT
-    while time.monotonic() < limit:
-        claimed = _try(daemon.config, daemon.socket)
-        if claimed is not None:
-            return claimed
-        status = _status(daemon)
-        if status is not None and status.pid not in told:
-            _stop(daemon)
-            told.add(status.pid)
-        time.sleep(RETRY)
-    raise CommandError(
-        f"the daemon still runs after {STOP_LIMIT:g} s: `{daemon.command('status')}` shows its calls",
-        status=1,
-    )
-
-
 def _status(daemon: Daemon) -> Status | None:
     try:
         return Status.read(ask(daemon, "mcppd/status"))
     except CommandError:
         return None  # it is about to begin or to end: only the lock says who is there
-
-
-def _stop(daemon: Daemon) -> None:
-    try:
-        ask(daemon, "mcppd/stop")
-    except CommandError:
-        return  # somebody else was faster

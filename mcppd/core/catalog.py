@@ -142,10 +142,12 @@ def build_catalog(modules: Sequence[Module], warnings: Sequence[Fault] = ()) -> 
     """Settle the names between modules, in registry order: the first keeps the plain name (D16)."""
     tools: dict[str, Tool] = {}
     prompts: dict[str, Prompt] = {}
+    taken = set(RESERVED)
     for module in modules:
         for offer in module.offers:
-            name, full = _settled(module, offer.name, tools.keys() | RESERVED, is_good=offer.fault is None)
+            name, full = _settled(module, offer.name, taken, is_good=offer.fault is None)
             tools[name] = Tool(name, full, offer.name, module, offer)
+            taken.add(name)
         for item in module.items:
             if item.kind == "prompts":
                 name, full = _settled(module, item.key, prompts, is_good=item.fault is None)

@@ -47,9 +47,9 @@ class KnownLists:
         self.told((kind,))
 
     def word(self, served: Mapping[Kind, str]) -> bytes | None:
-        """The word that says what the client has now; None if the last said the same."""
+        """The line of the word that says what the client has now; None if the last said the same."""
         hashes = {kind: self._owed.get(kind, served[kind]) for kind in KINDS}
-        line = encode_notification("mcppd/lists", b'{"hashes":%b}' % encode_value(hashes))
+        line = encode_notification("mcppd/lists", b'{"hashes":%b}' % encode_value(hashes)) + b"\n"
         is_news = line != self._said
         self._said = line
         return line if is_news else None

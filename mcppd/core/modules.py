@@ -11,7 +11,7 @@ from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
 from mcppd.core.items import Item, needs
 from mcppd.core.jsonrpc import encode_value
-from mcppd.core.limits import TOOL_UNSAID, ToolLimits, tool_over
+from mcppd.core.limits import ToolLimits
 from mcppd.core.plain_schemas import is_plain
 from mcppd.core.portable import portable as portable_schema
 from mcppd.core.portable import portable_output
@@ -47,7 +47,7 @@ class Settings:
 
     def of_tool(self, name: str) -> ToolLimits:
         """What one tool may take, by its author's name."""
-        return tool_over(self.of_tools.get(name, TOOL_UNSAID), ToolLimits(self.timeout, self.output))
+        return self.of_tools.get(name) or ToolLimits(self.timeout, self.output)
 
 
 @dataclass(frozen=True, slots=True)

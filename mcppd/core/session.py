@@ -48,6 +48,7 @@ from mcppd.core.jsonrpc import (
     is_id,
 )
 from mcppd.core.kinds import Kind
+from mcppd.core.known_lists import KnownLists
 from mcppd.core.log_levels import DEFAULT_LEVEL, is_due
 from mcppd.core.requests import read_level, read_uri, read_work
 from mcppd.core.results import ToolResult
@@ -183,24 +184,18 @@ class Session:
         """The lines that say that a resource has changed, if the client subscribed to it."""
         return _lines(self._subscriptions.resource_updated(uri, unsolicited=self.initialized))
 
+    @property
+    def lists(self) -> KnownLists:
+        """What the client has of them."""
+        return self._subscriptions.known
+
     def compare_lists(self, known: Any, served: Mapping[Kind, str]) -> list[bytes]:
         """Take in which lists the client has from another daemon; the lines that say so where others are served now.
 
         Whoever can't be told yet is told when that is: at `notifications/initialized`, and each listen when it opens.
         """
-        lists = self._subscriptions.known
-        lists.compare(known, served)
-        return self.list_changed(lists.outdated)
-
-    def lists_word(self, served: Mapping[Kind, str]) -> list[bytes]:
-        """What tells the shim which lists its client has, if that is news to it; after every notification of them."""
-        word = self._subscriptions.known.word(served)
-        return [] if word is None else _lines([word])
-
-    @property
-    def owes_lists(self) -> bool:
-        """Whether the client still has to be told of a list."""
-        return self._subscriptions.known.owes
+        self.lists.compare(known, served)
+        return self.list_changed(self.lists.outdated)
 
     def drain(self, draining: Draining) -> None:
         """Begin no call from now on."""
@@ -290,7 +285,7 @@ class Session:
             return self._answer_at_once(request, revision, batch)
         effect = work(self._ticket(request, envelope, batch))
         if isinstance(effect, List) and effect.cursor is None:
-            self._subscriptions.known.listed(effect.kind)
+            self.lists.listed(effect.kind)
         if self._draining is not None and request.method == CALL:
             line = self.finish(effect.ticket, self._draining.refusal)
             return [] if line is None else [Send(line)]

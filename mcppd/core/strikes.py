@@ -71,7 +71,7 @@ class Strikes:
             return False
         self.incidents += 1
         self._in_a_row += 1
-        self._how = how
+        self._how = (how.splitlines() or [""])[0].rstrip(".")
         pause = self._in_a_row - PATIENCE
         if 0 <= pause < len(PAUSES):
             self._until = now + PAUSES[pause]
@@ -89,7 +89,7 @@ class Strikes:
         """How the workers are; None where they are well."""
         if self._in_a_row < PATIENCE:
             return None
-        text = f"its workers died {self._in_a_row} times in a row, the last one so: {self._how}"
+        text = f"its workers died {self._in_a_row} times in a row, the last one so: {self._how}."
         if self._is_failed:
             return Condition("failed", text)
         return Condition("backoff", text, max(0.0, self._until - now))

@@ -140,18 +140,13 @@ class Loader:
         else:
             parent = fixed_part(entry.path)
             places[parent] = stamp(parent)
-            found = sorted(path.rstrip("/") for path in glob.glob(entry.path, recursive=True))
-            found = [
-                path for path in found if os.path.isdir(path) and not os.path.basename(path).startswith(".")
-            ]
-            places.update({path: stamp(path) for path in found if not _has_manifest(path)})
-            found = [path for path in found if _has_manifest(path) or os.path.basename(path).startswith("_")]
+            found = [*_globbed(entry.path, places)]
             found = sorted([*found, *self._gone_for_a_moment(entry, found, known)])
         for path in found:
-            if not os.path.basename(path).startswith("_"):
-                yield path
-            elif not entry.is_glob:  # below a glob it is where templates are expected
+            if os.path.basename(path).startswith("_"):
                 warnings.append(Fault(f"{path} is ignored: its name begins with _ (a template)"))
+            else:
+                yield path
 
     def _gone_for_a_moment(
         self, entry: Entry, found: Iterable[str], known: Mapping[str, Loaded]
@@ -181,6 +176,20 @@ def _with_common_options(registry: Registry) -> Registry:
         for entry in registry.entries
     )
     return replace(registry, entries=tuple(entries))
+
+
+def _globbed(pattern: str, places: dict[str, Stamp]) -> Iterator[str]:
+    """The module directories that a glob names; those that may become one are noted in `places`."""
+    for path in glob.iglob(pattern, recursive=True):
+        directory = path.rstrip("/")
+        if os.path.basename(directory).startswith((".", "_")):
+            continue  # `_` is for templates, which are expected there
+        if _has_manifest(directory):
+            yield directory
+        elif os.path.isdir(directory):
+            places[directory] = stamp(directory)
+            if _has_manifest(directory):  # it came before the stamp was taken
+                yield directory
 
 
 def _has_manifest(directory: str) -> bool:

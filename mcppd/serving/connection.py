@@ -9,7 +9,7 @@ from collections.abc import Collection, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from mcppd.core.calls import AgentEnvironment, Log, Progress, Spent
+from mcppd.core.calls import AgentEnvironment, Spent
 from mcppd.core.draining import Draining
 from mcppd.core.effects import (
     CallTool,
@@ -38,7 +38,7 @@ from mcppd.core.session import Answer, Session
 from mcppd.core.workspace import Hints
 from mcppd.serving.answers import Answers, Caller
 from mcppd.serving.asking import Asking, Signing
-from mcppd.serving.callbacks import Callbacks
+from mcppd.serving.callbacks import callbacks_of
 from mcppd.transport.link import Link
 
 logger = logging.getLogger("mcppd.serving")
@@ -162,13 +162,14 @@ class Connection:
     def tell_lists(self) -> None:
         """Tell the shim which lists its client has now, after any notification of them."""
         if self._is_shim and self._room.lists is not None:
-            self._say(self.session.lists_word(self._room.lists))
+            word = self.session.lists.word(self._room.lists)
+            self._say([] if word is None else [word])
 
     def compare_lists(self) -> None:
         """Notify the client of the lists that it has from another daemon and that are others here."""
         if self._is_shim and self._room.lists is not None:
             self._say(self.session.compare_lists(self._known_lists, self._room.lists))
-            self._owes_lists = self.session.owes_lists
+            self._owes_lists = self.session.lists.owes
             self.tell_lists()
 
     def drain(self, refusal: ToolResult) -> None:
@@ -223,7 +224,7 @@ class Connection:
             self._carry_out(effect, size)
         self._meet(self.session.client)
         if self._owes_lists:
-            self._owes_lists = self.session.owes_lists
+            self._owes_lists = self.session.lists.owes
             self.tell_lists()
         if self._room.is_moving and not self._is_moving:
             self.hand_over()
@@ -292,7 +293,7 @@ class Connection:
         ticket = effect.ticket
         answer: Answer
         try:
-            callbacks = self._callbacks(effect)
+            callbacks = callbacks_of(effect, self.session, self._link.send, self._asking.callback(effect))
             answer = await self._room.answers.answer(self.caller, effect, size, callbacks, spent)
         except ProtocolError as error:  # of what the client sent with it, before anybody has looked at it
             answer = error
@@ -311,35 +312,6 @@ class Connection:
             self._is_paused = False
             self._link.pause(paused=False)
         self._close_when_done()
-
-    def _callbacks(self, effect: Work) -> Callbacks:
-        """How a request reaches its client while it is served. Raises ProtocolError for a state that isn't ours."""
-        ticket = effect.ticket
-        level = self.session.wants_log(ticket)
-        return Callbacks(
-            progress=None if ticket.progress_token is None else self._progress_of(ticket),
-            log=None if level is None else self._log_of(effect),
-            log_level=level,
-            ask=self._asking.callback(effect),
-        )
-
-    def _progress_of(self, ticket: Ticket) -> Progress:
-        def report(progress: float, total: float | None, message: str | None) -> None:
-            line = self.session.progress(ticket, progress, total, message)
-            if line is not None:
-                self._link.send(line)
-
-        return report
-
-    def _log_of(self, effect: Work) -> Log:
-        logger_name = effect.name if isinstance(effect, CallTool | GetPrompt) else None
-
-        def log(level: str, data: bytes) -> None:
-            line = self.session.log(effect.ticket, level, logger_name, data)
-            if line is not None:
-                self._link.send(line)
-
-        return log
 
     def _close_when_done(self) -> None:
         if self._is_ending and not self._running and not self.session.has_given_back:

@@ -14,7 +14,7 @@ from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
 from mcppd.core.modules import Settings
 from mcppd.core.strikes import Condition, Strikes
-from mcppd.workers.waiting import WAIT_LIMIT, Queue, busy_text, waited_text
+from mcppd.workers.waiting import WAIT_LIMIT, Queue, Waiter, busy_text, waited_text
 from mcppd.workers.worker import State, Worker
 
 
@@ -239,19 +239,24 @@ class Crew:
         waiter = self._queue.join(session)
         if waiter is None:
             raise ToolError(busy_text(self.generation.module, self._queue, len(self.workers)))
+        too_long = asyncio.get_running_loop().call_later(WAIT_LIMIT, self._give_up, waiter)
         try:
-            async with asyncio.timeout(WAIT_LIMIT):
-                worker = await waiter
-        except BaseException as error:
+            worker = await waiter
+        except BaseException:
             self._queue.leave(session, waiter)
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
                 self._hand_on(waiter.result())
-            if isinstance(error, TimeoutError):
-                raise ToolError(waited_text(self.generation.module, len(self.workers))) from None
             raise
+        finally:
+            too_long.cancel()
         if worker is None:
             self._granted -= 1
         return worker
+
+    def _give_up(self, waiter: Waiter) -> None:
+        """A call has waited for too long."""
+        if not waiter.done():
+            waiter.set_exception(ToolError(waited_text(self.generation.module, len(self.workers))))
 
     def _hand_on(self, worker: Worker | None) -> None:
         """What was given to a call that doesn't want it any more goes to the next."""

@@ -70,10 +70,10 @@ def died_text(request: Mapping[str, Any], generation: Generation, error: WorkerE
 
 
 def how_text(request: Mapping[str, Any], error: WorkerEndedError) -> str:
-    """How a call brought its worker down, in a few words without a line break."""
+    """How a call brought its worker down, in a few words."""
     kind, given = request["kind"], request["given"]
     what = repr(given[0]) if kind == "execute" else kind
-    return f"a call of {what} {error.death}."
+    return f"a call of {what} {error.death}"
 
 
 def ended_text(error: WorkerEndedError, when: str = "") -> str:

@@ -272,7 +272,7 @@ def _note(module: Module, condition: Condition | None) -> None:
     """What people have to know of workers that died again and again."""
     if condition is not None:
         pause = f" for {condition.seconds:g} s" if condition.seconds else ""
-        logger.warning("module %s: %s no call is let through%s", module.name, condition.text, pause)
+        logger.warning("module %s: %s No call is let through%s", module.name, condition.text, pause)
 
 
 def _now() -> float:

@@ -216,30 +216,30 @@ DAMAGES = {
     ),
     "every call fails": (
         "call",
-        "mcppd/serving/answers.py",
+        "mcppd/serving/tools.py",
         """
-async def _call(self, *_): raise ToolError("out of order")
-Answers._call = _call
+async def call(self, *_): raise ToolError("out of order")
+ToolCalls.call = call
 """,
     ),
     "the shim ends at a call": (
         "call",
         "shim/traffic.py",
         """
-_queue = Traffic._queue
-def queue(self, data):
-    if b"tools/call" in data: posix._exit(3)
-    _queue(self, data)
-Traffic._queue = queue
+_take = Traffic._take
+def take(self, entry):
+    if b"tools/call" in entry.line: posix._exit(3)
+    _take(self, entry)
+Traffic._take = take
 """,
     ),
-    "nobody is notified": ("add", "mcppd/serving/server.py", "AgentServer.broadcast = lambda self, kinds: 0"),
+    "nobody is notified": ("add", "mcppd/serving/server.py", "AgentServer.broadcast = lambda self, *_: 0"),
     "everybody is notified twice": (
         "list",
         "mcppd/serving/server.py",
         """
 _broadcast = AgentServer.broadcast
-AgentServer.broadcast = lambda self, kinds: _broadcast(self, kinds) + _broadcast(self, kinds)
+AgentServer.broadcast = lambda self, *what: _broadcast(self, *what) + _broadcast(self, *what)
 """,
     ),
     "a changed body is notified": (

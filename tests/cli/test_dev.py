@@ -44,6 +44,7 @@ def execute(tool_name, arguments, context=None):
     if tool_name == "drop_note":
         raise ValueError("nothing to drop")
     if arguments.get("text") == "slow":
+        open(__file__ + ".began", "w").close()
         time.sleep(60)
     return {"success": True, "result": "noted"}
 """
@@ -298,11 +299,12 @@ def test_ctrl_z_gives_the_terminal_back_until_it_goes_on(
     screen.wait_for("── calls  1 ok")
 
 
-def test_a_stop_that_waits_for_a_call_says_so(start: Start, connect: Connect) -> None:
+def test_a_stop_that_waits_for_a_call_says_so(start: Start, connect: Connect, module: Module) -> None:
     screen = start(100, 24)
     agent = connect()
     agent.send("tools/call", {"name": "add_note", "arguments": {"text": "slow"}})
     screen.wait_for("1 call, 1 in flight")
+    screen.wait((module.directory / "mcpptool.py.began").exists, "the call begins")
     screen.type("\x03")
     screen.wait_for("stopping, 1 call may end")
     agent.close()

@@ -96,3 +96,17 @@ def test_a_logger_need_not_have_a_name_and_a_level_is_one_of_those(client: Conve
     assert line is not None
     assert client.read(line)["params"] == {"level": "error", "data": ["text"]}
     assert client.session.log(ticket, "loud", None, b'"text"') is None
+
+
+def test_news_that_belong_to_no_request_go_to_who_asked_for_a_level(client: Conversation) -> None:
+    def told(level: str) -> list[Any]:
+        return [each["params"] for each in client.told(client.session.log_news(level, "notes", "it broke"))]
+
+    assert told("error") == []  # before the handshake
+    client.shake_hands("2025-11-25")
+    assert told("error") == []  # nobody asked
+    client.ask(set_level("warning"))
+    assert told("info") == []
+    assert told("warning") == [{"level": "warning", "logger": "notes", "data": "it broke"}]
+    client.shake_hands("2025-11-25")  # another handshake begins anew
+    assert told("error") == []

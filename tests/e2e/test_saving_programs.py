@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -97,8 +98,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("save", PROGRAMS, ids=[save.__name__ for save in PROGRAMS])
-async def test_each_program_saves_once(daemon: Daemon, connect: Connect, save: object) -> None:
-    assert callable(save)
+async def test_each_program_saves_once(daemon: Daemon, connect: Connect, save: FunctionType) -> None:
     program = save.__name__.partition("_")[0]
     if shutil.which(program) is None:
         pytest.skip(f"there is no {program} here")

@@ -140,12 +140,13 @@ async def test_killed_five_times_it_is_back_and_nobody_is_refused(installed: Use
     assert installed.show(SERVICE, "ActiveState") == "active"
 
 
-async def test_a_shim_has_its_tools_however_often_the_daemon_is_killed(installed: UserSystemd) -> None:
-    (installed.home / "work").mkdir()
+async def shim(person: UserSystemd) -> Client:
+    """An agent's shim, initialized."""
+    (person.home / "work").mkdir(exist_ok=True)
     process = await asyncio.create_subprocess_exec(
         *SHIM,
-        env=installed.environment,
-        cwd=installed.home / "work",
+        env=person.environment,
+        cwd=person.home / "work",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=2**27,
@@ -153,13 +154,49 @@ async def test_a_shim_has_its_tools_however_often_the_daemon_is_killed(installed
     assert process.stdout is not None
     client = Client(process.stdout, process.stdin, process)
     await client.handshake()
+    return client
+
+
+async def test_a_shim_has_its_tools_however_often_the_daemon_is_killed(installed: UserSystemd) -> None:
+    client = await shim(installed)
     for _ in range(5):
         await client.text("look")
         os.kill(killed := installed.pid, signal.SIGKILL)
         await until(lambda: installed.pid not in (0, killed))  # until then a call might still reach it
     await client.text("look")
-    assert process.returncode is None
+    assert not client.ended.is_set()
     assert installed.show(SERVICE, "NRestarts") == "5"
+    await client.close()
+
+
+@pytest.mark.parametrize("way", ["mcppd", "systemctl"])
+async def test_a_restart_fails_no_call_of_a_connected_agent(installed: UserSystemd, way: str) -> None:
+    client = await shim(installed)
+    pids = {installed.pid}
+    for _ in range(2):
+        words = ["restart"] if way == "mcppd" else ["restart", SERVICE]
+        order = installed.mcppd if way == "mcppd" else installed.systemctl
+        restarting = asyncio.create_task(asyncio.to_thread(order, *words))
+        while not restarting.done():
+            await client.text("look")
+        await restarting
+        pids.add(installed.pid)
+    assert len(pids) == 3
+    assert not client.ended.is_set()
+    await client.close()
+
+
+async def test_a_connected_agent_is_told_of_a_stop_and_finds_the_next_start(installed: UserSystemd) -> None:
+    client = await shim(installed)
+    await client.text("look")
+    assert installed.mcppd("stop").returncode == 0
+    assert "`mcppd start`" in await client.failure("look")
+    assert installed.show(SERVICE, "ActiveState") == "inactive"
+    assert installed.mcppd("start").returncode == 0
+    async with asyncio.timeout(LIMIT):
+        while (await client.call("look")).get("isError"):
+            await asyncio.sleep(0.05)
+    assert not client.ended.is_set()
     await client.close()
 
 

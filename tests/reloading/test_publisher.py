@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mcppd.core.catalog import make_offer
+from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
 from mcppd.core.items import Item, make_item
 from mcppd.core.kinds import Kind
@@ -87,3 +88,39 @@ def test_other_code_that_lists_resources_is_told_as_a_change_of_them() -> None:
     assert published.told == [{"resources"}]
     published.publish(replace(published.next, about="other"))
     assert published.told == [{"resources"}]
+
+
+def test_what_broke_and_what_was_repaired_is_logged_once() -> None:
+    publisher = Publisher()
+    logged: list[tuple[str, str]] = []
+    publisher.log = lambda level, _, text: logged.append((level, text.split(":")[0]))
+    good, fault = module(), Fault("bad syntax", "/m/mcpptool.py", 3)
+    publisher.publish([good], [], 0.0)
+    for served in (good, replace(good, fault=fault), replace(good, fault=fault), good):
+        publisher.publish([served], [], 0.0)
+    publisher.publish([replace(good, generation=None, fault=fault)], [], 0.0)
+    assert logged == [
+        ("warning", "what is saved of module 'm' does not load, its last good version answers"),
+        ("info", "module 'm' is repaired"),
+        ("error", "module 'm' can't answer"),
+    ]
+
+
+def test_a_warning_about_the_registry_is_logged_when_it_is_new() -> None:
+    publisher = Publisher()
+    logged: list[tuple[str, str, str]] = []
+    publisher.log = lambda *told: logged.append(told)
+    served, warning = module(), Fault("unknown key", "/tools.yaml", 4)
+    for warnings in ([], [warning], [warning], []):
+        publisher.publish([served], warnings, 0.0)
+    assert logged == [("warning", "mcppd", str(warning))]
+
+
+def test_a_directory_that_was_renamed_is_served_from_where_it_is() -> None:
+    publisher = Publisher()
+    first = module()
+    publisher.publish([first], [], 0.0)
+    moved = replace(first, directory="/elsewhere")
+    assert publisher.publish([moved], [], 0.0)
+    assert publisher.catalog.modules == (moved,)
+    assert not publisher.publish([moved], [], 0.0)
