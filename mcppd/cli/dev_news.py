@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from mcppd.cli.output import printable
 from mcppd.core.events import SHORTEST_WAIT, CallEnded, Event
@@ -24,6 +24,10 @@ class Warned:
 News: TypeAlias = Event | Warned
 
 
+OF_REGISTRY: Final = "mcppd.registry"
+"""The logger of what is wrong with the registry, which a view shows as long as it lasts."""
+
+
 class Warnings(logging.Handler):
     """Hands the warnings and errors of the log to a view; to stderr while the view doesn't take them."""
 
@@ -33,6 +37,8 @@ class Warnings(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Hand one over, without its traceback: that is in the log's file."""
+        if record.name == OF_REGISTRY:
+            return
         text = record.getMessage()
         level = record.levelname.lower()
         if not self._take(Warned(level, text)):

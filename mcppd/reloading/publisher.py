@@ -16,7 +16,7 @@ from mcppd.core.modules import Module
 from mcppd.core.reports import Report
 from mcppd.reloading.reports import compare
 
-logger = logging.getLogger("mcppd.reload")
+logger = logging.getLogger("mcppd.registry")
 
 OURSELVES: Final = "mcppd"
 """Who says what no module is to blame for."""

@@ -101,7 +101,7 @@ PROGRAMS = [
 async def test_each_program_saves_once(daemon: Daemon, connect: Connect, save: FunctionType) -> None:
     program = save.__name__.partition("_")[0]
     if shutil.which(program) is None:
-        pytest.skip(f"there is no {program} here")
+        pytest.skip(f"optional: there is no {program} here")
     path = daemon.module("one", BODY.replace("VALUE", "v1"), "first") / "mcpptool.py"
     client = await connect()
     assert await client.text("first") == "v1"

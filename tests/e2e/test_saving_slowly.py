@@ -142,7 +142,7 @@ async def test_a_clock_set_back_hides_no_save(daemon: Daemon, connect: Connect) 
         assert await client.text("first") == f"v{number}"
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
+@pytest.mark.skipif(os.getuid() == 0, reason="optional: root may read everything")
 async def test_permissions_taken_away_and_given_back(daemon: Daemon, connect: Connect) -> None:
     directory = daemon.module("one", BODY.replace("VALUE", "v1"), "first")
     client = await connect()
