@@ -220,7 +220,9 @@ async def test_without_files_nothing_is_looked_at(tmp_path: Path) -> None:
         assert files._looking is None
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/kmsg") or os.getuid() != 0, reason="optional: only root may open it")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/kmsg") or os.getuid() != 0, reason="optional: only root may open it"
+)
 async def test_a_file_that_has_nothing_to_read_yet_is_one_that_has_not_changed(tmp_path: Path) -> None:
     os.symlink("/proc/kmsg", tmp_path / "log")
     async with Tasks() as tasks:

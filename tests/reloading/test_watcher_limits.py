@@ -74,7 +74,9 @@ def _has_namespaces() -> bool:
         return False
 
 
-needs_namespaces = pytest.mark.skipif(not _has_namespaces(), reason="optional: no user namespaces for us here")
+needs_namespaces = pytest.mark.skipif(
+    not _has_namespaces(), reason="optional: no user namespaces for us here"
+)
 
 
 @needs_namespaces
