@@ -115,7 +115,7 @@ async def test_each_program_saves_once(daemon: Daemon, connect: Connect, save: F
 
 async def test_git_checkout_stash_and_rebase_of_thousands_of_files(daemon: Daemon, connect: Connect) -> None:
     if shutil.which("git") is None:
-        pytest.skip("there is no git here")
+        pytest.skip("optional: there is no git here")
     directory = daemon.module("one", BODY.replace("VALUE", "v1"), "first")
 
     def git(*words: str) -> None:

@@ -57,7 +57,9 @@ async def test_what_is_no_file_is_an_error_at_once(tmp_path: Path) -> None:
             await read_contents("note://a", str(tmp_path / name), None)
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/kmsg") or os.getuid() != 0, reason="optional: only root may open it")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/kmsg") or os.getuid() != 0, reason="optional: only root may open it"
+)
 async def test_a_file_that_has_nothing_to_read_yet_is_an_error_at_once() -> None:
     said = os.open("/proc/kmsg", os.O_RDONLY | os.O_NONBLOCK)
     with contextlib.suppress(BlockingIOError):
