@@ -373,7 +373,7 @@ async def running(home: Path, **options: Any) -> AsyncIterator[Daemon]:
     finally:
         if daemon.process is not None and daemon.process.returncode is None:
             await daemon.stop()
-        await end_all(home)
+        await until(lambda: is_left_alone(home))
 
 
 def processes_of(home: Path) -> dict[int, bytes]:
@@ -387,19 +387,18 @@ def processes_of(home: Path) -> dict[int, bytes]:
     return found
 
 
-async def end_all(home: Path) -> None:
-    """Leave no shim behind, which would start another daemon, and no daemon that one has started."""
+def is_left_alone(home: Path) -> bool:
+    """Whether no daemon is left that somebody has started in the background; till then ask again.
 
-    def is_empty() -> bool:
-        left = processes_of(home)
-        shims = [pid for pid, command in left.items() if b"/shim/__main__.py" in command]
-        daemons = [pid for pid, command in left.items() if b"\0serve\0--background" in command]
-        for pid in shims or daemons:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        return not shims and not daemons
-
-    await until(is_empty)
+    The shims go first: they would start another.
+    """
+    left = processes_of(home)
+    shims = [pid for pid, command in left.items() if b"/shim/__main__.py" in command]
+    daemons = [pid for pid, command in left.items() if b"\0serve\0--background" in command]
+    for pid in shims or daemons:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return not (shims or daemons)
 
 
 def processes_below(pid: int) -> set[int]:

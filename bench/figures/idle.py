@@ -1,8 +1,8 @@
 """Nothing happens.
 
-The share of a core, and the context switches in a second, of all threads of the daemon, the spawner and 50 workers, one
-for each of 50 modules, for 20 seconds: right after the last save, and three minutes later. Against, in the same seconds: a
-process that only has watchfiles watch the same directories at a step that notices as fast.
+The share of a core, and the context switches in a second, of all threads of the daemon, the spawner and 50 workers,
+one for each of 50 modules, for 20 seconds: right after the last save, and three minutes later. Against, in the same
+seconds: a process that only has watchfiles watch the same directories at a step that notices as fast.
 """
 
 from __future__ import annotations

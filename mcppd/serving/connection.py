@@ -64,6 +64,10 @@ class Room(Protocol):
         """The real path of the registry that is served."""
         ...
 
+    def serves(self, registry: str) -> bool:
+        """Whether this is the real path of the registry that is served."""
+        ...
+
     @property
     def signing(self) -> Signing:
         """What goes through clients and back is signed with this."""
@@ -320,7 +324,7 @@ class Connection:
     def _greet(self, hello: dict[str, Any]) -> None:
         """Take in what the shim says of its agent."""
         registry = hello.get("registry")
-        if isinstance(registry, str) and registry != self._room.registry:
+        if isinstance(registry, str) and not self._room.serves(registry):
             self._refuse(
                 f"this daemon serves the registry {self._room.registry}, not {registry}: give --socket or "
                 "--config of the daemon you mean, or stop this one with `mcppd stop`"

@@ -65,6 +65,10 @@ class AgentServer:
         self._is_visited.set()
         return link
 
+    def serves(self, registry: str) -> bool:
+        """Whether this is the real path of the registry that is served: as it was at the start, or has become since."""
+        return registry in (self.registry, os.path.realpath(self.registry))
+
     def environment(self, agent: dict[str, str]) -> AgentEnvironment:
         """The environment of calls for an agent with this one."""
         return AgentEnvironment(self._identity.environment, agent)

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.harness import is_left_alone
+
 ROOT = Path(__file__).parents[2]
 LIMIT = 20.0
 
@@ -134,11 +136,12 @@ def wait_for() -> Callable[[Callable[[], Any], str], None]:
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Iterator[Cli]:
+def cli(tmp_path: Path, wait_for: Callable[[Callable[[], Any], str], None]) -> Iterator[Cli]:
     cli = Cli(tmp_path)
     yield cli
     for terminal in cli.terminals:
         terminal.close()
+    wait_for(lambda: is_left_alone(tmp_path / "home"), "every daemon ended")
 
 
 @pytest.fixture
