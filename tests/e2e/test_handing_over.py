@@ -91,8 +91,8 @@ async def test_calls_that_wait_for_a_worker_are_begun_by_the_next_daemon(home: H
     async with asyncio.timeout(LIMIT):
         assert [texts((await each)["result"]) for each in asked] == ["done a", "done b", "done c"]
     await restarting
-    assert marks(home) == ["a", "b", "c"]
-    assert home.log.read_text().count("gated by tester: ok") == 3
+    assert sorted(marks(home)) == ["a", "b", "c"]  # of calls at once any may get the worker first
+    await until(lambda: home.log.read_text().count("gated by tester: ok") == 3)
     assert_lives(client)
 
 
