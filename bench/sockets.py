@@ -13,6 +13,8 @@ from bench.agents import ServerGoneError, request
 from bench.homes import Home
 
 CHUNK = 256 * 1024
+ANSWER = b'{"jsonrpc":"2.0","id":'
+"""How each answer of the daemon's begins; notifications don't."""
 
 
 class Plain:
@@ -22,6 +24,7 @@ class Plain:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.connect(str(path))
         self._number = 0
+        self._held = b""
 
     def __enter__(self) -> Self:
         return self
@@ -36,14 +39,22 @@ class Plain:
         self._socket.sendall(json.dumps(line).encode() + b"\n")
 
     def ask(self, method: str, params: Mapping[str, Any]) -> tuple[bytes, float]:
-        """The answer as it came, and the seconds it took; nothing else may come meanwhile."""
+        """The answer as it came, and the seconds it took."""
         self._number += 1
         line = request(self._number, method, params)
         started = perf_counter()
         self._socket.sendall(line)
-        parts: list[bytes] = []
-        while not parts or not parts[-1].endswith(b"\n"):
+        answer = self._line()
+        while not answer.startswith(ANSWER):
+            answer = self._line()
+        return answer, perf_counter() - started
+
+    def _line(self) -> bytes:
+        """The next line; what comes behind it in the same piece is kept."""
+        parts = [self._held]
+        while b"\n" not in parts[-1]:
             parts.append(self._socket.recv(CHUNK))
             if not parts[-1]:
                 raise ServerGoneError("the connection was closed")
-        return b"".join(parts), perf_counter() - started
+        parts[-1], end, self._held = parts[-1].partition(b"\n")
+        return b"".join((*parts, end))
