@@ -84,25 +84,33 @@ modules:
   - path: tools/*  # every directory below with a tool.yaml in it; they may come and go
   # What comes with mcppd, which is served by itself only where there is no registry like this one. Remove the
   # entry if you don't want it, and correct it when mcppd has moved.
-  - path: {_quoted(bundled)}
+  - path: {quoted(bundled)}
 """
 
 
 def line_for(registry: RegistryFile, directory: str) -> str:
     """The entry that serves a module's directory, as a line of the registry."""
     base = registry.directory.rstrip("/") + "/"
-    return f"- path: {_quoted(glob.escape(directory.removeprefix(base)))}"
+    return f"- path: {quoted(glob.escape(directory.removeprefix(base)))}"
 
 
 def with_entry(registry: RegistryFile, directory: str) -> bytes | None:
     """The registry's text with an entry for a module's directory; None if its shape doesn't let that be sure."""
-    line = line_for(registry, directory)
+    with suppress(FaultError):
+        edited = with_lines(registry, [line_for(registry, directory)])
+        if edited is not None and registry.covering(directory, edited):
+            return edited
+    return None
+
+
+def with_lines(registry: RegistryFile, lines: list[str]) -> bytes | None:
+    """The registry's text with entries, each of one or more lines, at the end of its list; None likewise."""
     with suppress(FaultError, UnicodeError):
         before = read_yaml(registry.text, registry.path)
-        wanted = _value_with(before.value, read_yaml(line.encode(), "").value)
-        for text in _edits(registry.text.decode(), before, line):
+        wanted = _value_with(before.value, read_yaml("\n".join(lines).encode(), "").value)
+        for text in _edits(registry.text.decode(), before, lines):
             edited = text.encode()
-            if _reads_as(edited, wanted) and registry.covering(directory, edited):
+            if _reads_as(edited, wanted):
                 return edited
     return None
 
@@ -144,7 +152,8 @@ def _covers(entry: Entry, directory: str) -> bool:
     return any(os.path.realpath(path) == os.path.realpath(parent) for path in found)
 
 
-def _quoted(path: str) -> str:
+def quoted(path: str) -> str:
+    """A path as YAML has it."""
     return path if _PLAIN.fullmatch(path) else json.dumps(path, ensure_ascii=False)
 
 
@@ -161,8 +170,8 @@ def _reads_as(text: bytes, wanted: Any) -> bool:
         return False
 
 
-def _edits(text: str, document: Document, line: str) -> Iterator[str]:
-    """Texts that may be the one with the entry in it."""
+def _edits(text: str, document: Document, added: list[str]) -> Iterator[str]:
+    """Texts that may be the one with the entries in it."""
     lines = text.split("\n")
     end = "\r" if lines[0].endswith("\r") else ""
     match document.value:
@@ -170,15 +179,15 @@ def _edits(text: str, document: Document, line: str) -> Iterator[str]:
             found = _after_last(lines, document, len(items))
             if found is not None:
                 at, indent = found
-                yield _inserted(lines, at, [indent + line + end])
+                yield _inserted(lines, at, [indent + line + end for line in added])
         case {"modules": _}:
             at = (document.positions.members["modules"].key or (1, 1))[0]
             if empty := _EMPTY.fullmatch(lines[at - 1]):
                 head = [*lines[: at - 1], empty["key"] + empty["rest"] + end, *lines[at:]]
-                yield _inserted(head, at, [f"  {line}{end}"])
+                yield _inserted(head, at, [f"  {line}{end}" for line in added])
         case _:
             at = len(lines) if lines[-1] else len(lines) - 1
-            yield _inserted(lines, at, [f"modules:{end}", f"  {line}{end}"])
+            yield _inserted(lines, at, [f"modules:{end}", *(f"  {line}{end}" for line in added)])
 
 
 def _inserted(lines: list[str], at: int, new: list[str]) -> str:

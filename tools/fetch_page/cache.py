@@ -26,7 +26,7 @@ from .addresses import Network
 from .fetching import Page
 from .urls import Url
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Counted up when entries change, so that none is read by a version that takes it otherwise."""
 
 TTL: Final = 3600.0
@@ -36,9 +36,9 @@ MAX_ENTRIES: Final = 500
 """More pages than an hour of work reads; a directory of so many files is listed within a millisecond."""
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of all entries: fifty of the largest."""
+"""Bytes of all entries: sixteen of the largest, which hardly any are."""
 
-MAX_ENTRY: Final = 2 * 1024 * 1024
+MAX_ENTRY: Final = 4 * 1024 * 1024
 """Bytes of one entry that are read: JSON takes up to six for a character, though hardly ever more than three."""
 
 DRAFT_SECONDS: Final = 600.0

@@ -31,6 +31,8 @@ COMMENT: Final = re.compile(rb"<!--.*?(-->|\Z)", re.DOTALL)
 MARKUP: Final = re.compile(r"html|xml")
 """Media types whose text can name its own charset."""
 
+HTML: Final = ("text/html", "application/xhtml+xml")
+
 GZIP_START: Final = 0x1F
 
 PRESCAN: Final = 2048
@@ -80,6 +82,11 @@ STANDS_FOR: Final = {
 def media_type(content_type: str) -> str:
     """The type in a Content-Type header, without parameters."""
     return content_type.partition(";")[0].strip().lower()
+
+
+def is_html(content_type: str) -> bool:
+    """Whether a Content-Type header names HTML."""
+    return media_type(content_type) in HTML
 
 
 def check_type(content_type: str) -> None:

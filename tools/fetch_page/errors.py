@@ -8,7 +8,8 @@ FetchError
 ├── RedirectError         too many redirects, or they go round in a circle
 ├── ProtocolError         what came is no proper HTTP, or more of it than is taken
 ├── StatusError           the server answered with an error
-└── ContentError          what came is no text
+├── ContentError          what came is no text
+└── NotConvertedError     it came, and can't be made readable
 """
 
 from __future__ import annotations
@@ -52,3 +53,7 @@ class StatusError(FetchError):
 
 class ContentError(FetchError):
     """What the server sent is no text."""
+
+
+class NotConvertedError(FetchError):
+    """The page is there, but it can't be made readable."""

@@ -9,13 +9,16 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any, Final
 
 from .connecting import Connection, Deadline, connected
-from .contents import check_type, decode, decoder_for
+from .contents import check_type, decode, decoder_for, is_html
 from .errors import ConnectError, FetchError, ProtocolError, RedirectError, StatusError
 from .rules import Rules
 from .urls import Url, follow
 
 MAX_TEXT: Final = 200_000
 """Characters of a page that are kept: the most that can be asked for. The same as in tool.yaml."""
+
+MAX_HTML: Final = 1024 * 1024
+"""The same of HTML, which may be made readable: its text is a small part of it, and seldom the first."""
 
 MAX_EXCERPT: Final = 500
 """Characters of a page of error that are told: the reason stands at its beginning."""
@@ -121,7 +124,8 @@ def page_of(url: Url, response: HTTPResponse, limit: int) -> Page:
     body, whole = read_body(url, response, limit)
     text = decode(body, content_type, whole=whole)
     storable = "no-store" not in header(response, "Cache-Control").lower()
-    return Page(str(url), content_type, text[:MAX_TEXT], whole and len(text) <= MAX_TEXT, storable)
+    most = MAX_HTML if is_html(content_type) else MAX_TEXT
+    return Page(str(url), content_type, text[:most], whole and len(text) <= most, storable)
 
 
 def read_body(url: Url, response: HTTPResponse, limit: int) -> tuple[bytes, bool]:

@@ -14,6 +14,7 @@ from .addresses import EVERYWHERE
 from .cache import TTL, Cache, Hit, cache_directory, key_of
 from .errors import FetchError
 from .fetching import Page, fetch
+from .readable import readable
 from .rules import MAX_REDIRECTS, MAX_SECONDS, Rules
 from .showing import Result, failure, show
 from .urls import parse_url
@@ -24,14 +25,16 @@ DEFAULT_CHARS: Final = 20_000
 """The same as in tool.yaml."""
 
 HOW_IT_WORKS: Final = f"""\
-fetch_page reads a page with one GET and returns its text as it was served.
+fetch_page reads a page with one GET and returns its text: as it was served (`format: raw`, the default), or its HTML
+turned into Markdown or plain text without navigation and scripts (`format: markdown`, `format: text`).
 
 - http and https; at most {MAX_REDIRECTS} redirects, each checked like the first address;
   no proxy, no cookies, no login.
 - Private, loopback and other addresses that aren't on the public internet are refused. A person can allow them
   all, at this module's entry in tools.yaml, with `env: {{{ALLOW_PRIVATE}: "1"}}`.
 - Text only: HTML, plain text, JSON, XML, YAML, source code. Charsets are honoured.
-- It takes at most {MAX_SECONDS:g} s. A page is kept for {TTL:g} s; `cached` and `cache_age_seconds` say so.
+- It takes at most {MAX_SECONDS:g} s. A page is kept for {TTL:g} s, for all formats; `cached` and
+  `cache_age_seconds` say so.
 """
 
 
@@ -46,9 +49,10 @@ def execute(
     rules = Rules(EVERYWHERE if private_is_allowed(os.environ) else ())
     try:
         page, hit = page_at(arguments["url"], rules, Cache(cache_directory(os.environ)))
+        part = readable(page, arguments.get("format", "raw"), arguments.get("max_chars", DEFAULT_CHARS))
     except FetchError as error:
         return failure(str(error))
-    return show(page, arguments.get("max_chars", DEFAULT_CHARS), hit)
+    return show(page, part, hit, with_format="format" in arguments)
 
 
 def get_info(context: Mapping[str, Any] | None = None) -> Result:  # noqa: ARG001 - the same

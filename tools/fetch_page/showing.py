@@ -9,6 +9,7 @@ from typing import Any, Final
 from .cache import Hit
 from .contents import MARKUP
 from .fetching import Page, clean
+from .readable import Readable
 
 Result = dict[str, Any]
 
@@ -24,33 +25,40 @@ MARKS: Final = re.compile(r"([\\`*_\[\]<>|~&])")
 """Characters that mean something within a line of Markdown: a title must not put a link or an image before a person."""
 
 
-def show(page: Page, max_chars: int, hit: Hit | None) -> Result:
-    """The answer of a fetch that came to a page."""
-    text = page.text[:max_chars]
+def show(page: Page, part: Readable, hit: Hit | None, *, with_format: bool = False) -> Result:
+    """The answer of a fetch that came to a page; who named a format is told which one it is in."""
     result = {
         "url": page.url,
         "content_type": page.content_type,
-        "text": text,
-        "truncated": not page.whole or len(page.text) > max_chars,
+        "text": part.text,
+        "truncated": not page.whole or not part.whole,
         "cached": hit is not None,
     }
+    if with_format:
+        result["format"] = part.format
     if hit is not None:
         result["cache_age_seconds"] = int(hit.age)
-    return {"success": True, "result": result, "display": display(page, len(text), hit)}
+    return {"success": True, "result": result, "display": display(page, part, hit)}
 
 
-def display(page: Page, shown: int, hit: Hit | None) -> str:
-    """The title, where it came from, how much of it, and whether it was fetched just now."""
-    there = f"{len(page.text):,}" if page.whole else f"more than {len(page.text):,}"
-    size = (
-        f"{shown:,} characters"
-        if page.whole and shown == len(page.text)
-        else f"{shown:,} of {there} characters"
-    )
-    facts = [escaped(page.content_type) or "no content type", size]
+def display(page: Page, part: Readable, hit: Hit | None) -> str:
+    """The title, where it came from, how much of it and as what, and whether it was fetched just now."""
+    facts = [escaped(page.content_type) or "no content type", size(page, part)]
+    if part.format != "raw":
+        facts.append(f"as {part.format}")
     if hit is not None:
         facts.append(f"cached {int(hit.age)} s ago")
     return f"**{escaped(title_of(page))}**\n\n<{page.url}>\n\n{', '.join(facts)}"
+
+
+def size(page: Page, part: Readable) -> str:
+    """How much is shown, and of how much if that is known."""
+    shown = f"{len(part.text):,}"
+    if page.whole and part.whole:
+        return f"{shown} characters"
+    if part.format != "raw":
+        return f"the first {shown} characters"
+    return f"{shown} of {'' if page.whole else 'more than '}{len(page.text):,} characters"
 
 
 def title_of(page: Page) -> str:

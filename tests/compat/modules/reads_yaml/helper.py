@@ -1,0 +1,2 @@
+def pick(settings, name):
+    return settings.get(name, "unset")

@@ -1,0 +1,1 @@
+WHOSE = "task-keeper"
