@@ -2,47 +2,62 @@
 
 From just before its file is opened for writing
 
-- to the notification that the list of tools has changed, at the agent (the manifest is saved, with another
+- to the notification that the list of tools has changed, at every agent (the manifest is saved, with another
   description of `echo`);
-- to the first answer of the new version (`mcpptool.py` is saved; the agent calls at once, and until the answer is new).
+- to the first answer of the new version (`mcpptool.py` is saved; an agent calls at once, and until the answer is new).
 
-In a registry of one module, and in one of 101 modules with 1001 tools. Against: the least that such a reload takes
-(`servers/notice_and_fork.py`): watchfiles noticing a saved file at a step of 6 ms, fork, import of that file of one
-line, a write to a socket; from just before the file is opened to the line. And mcp-hmr, which reloads in its process:
-it announces a change at each save. Saves come 50 to 100 ms after the last thing happened, at random, so that they meet
-the watchers' steps at any moment.
+With 1, 10 and 50 agents, in registries of 1, 100 and 1000 modules (a thousand tools in both of the large ones), which
+is the curve. Against: the least that such a reload takes (`servers/notice_and_fork.py`): watchfiles noticing a saved
+file at a step of 6 ms, fork, import of that file of one line, a write to a socket; from just before the file is opened
+to the line. And mcp-hmr, which reloads in its process: it announces a change at each save. Saves come 50 to 100 ms
+after the last thing happened, at random, so that they meet the watchers' steps at any moment.
+
+Then the first save after nobody has saved for longer than the watcher is quick; and a file that is touched without
+being changed: a call right after that, against a call.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
 from bench.agents import CHANGED, Agent
-from bench.figures.start import MODULES, TOOLS
 from bench.homes import ECHO, Home, echo_tool, environment, manifest, new_home
 from bench.peers import SERVERS, Peer
 from bench.plan import Plan
 from bench.results import Figure, Row
-from bench.series import Subject, take_turns
+from bench.series import Series, Subject, take_turns
+from mcppd.cli.answers import counted
+from mcppd.reloading.watcher import QUICK_FOR
 
 QUICK_STEP: Final = 6
 """Milliseconds between watchfiles' looks: more often it would cost more than a percent of a core."""
 GATHER: Final = 200
 """Milliseconds for which it gathers changes while they keep coming, as our watcher does."""
+CURVE: Final = ((1, 1), (1, 10), (1, 50), (100, 1), (100, 10), (100, 50), (1000, 1), (1000, 10), (1000, 50))
+"""(modules, agents)."""
+SHORT_CURVE: Final = ((1, 1), (100, 10))
+MEASURED: Final = (100, 10)
+"""Where the goals hold."""
+TOOLS: Final = 1000
+"""Of all the modules beside the one that is saved."""
 ROUNDS: Final = (300, 10)
+ROUNDS_OF_CURVE: Final = (60, 5)
 HOT_EVERY: Final = 5
 HOT_APP: Final = "hot_app.py"
+PAUSE: Final = 2.0
+"""Seconds for which a pause is longer than the watcher is quick."""
 LIMIT: Final = 30.0
 """Seconds for the floor to notice a save."""
 
@@ -53,50 +68,104 @@ _moments: Final = random.Random(1)  # noqa: S311 - the same moments in each run
 def measure(plan: Plan) -> Figure:
     """Save, wait, save again."""
     stale: list[str] = []
-    rows = [*_rows(plan, 0, stale), *_rows(plan, MODULES, stale)]
-    notes = (
-        (f"{len(stale)} answers to calls made right after a save were of the version before",)
-        if stale
-        else ()
+    rows: list[Row] = []
+    for modules, agents in SHORT_CURVE if plan.is_quick else CURVE:
+        rows += _rows(plan, modules, agents, stale)
+    notes = ["the first save after a long pause: left out by --quick, since a pause is three minutes"]
+    if not plan.is_quick:
+        rows.append(_first_after_a_pause())
+        notes = []
+    rows.append(_touched(plan))
+    notes += [f"{len(stale)} answers to calls made right after a save were of the version before"] * bool(
+        stale
     )
-    return Figure("save", "save of a module in use to what the agent sees of it", tuple(rows), notes)
+    return Figure("save", "save of a module in use to what the agents see of it", tuple(rows), tuple(notes))
 
 
-def _rows(plan: Plan, modules: int, stale: list[str]) -> Iterator[Row]:
-    """What is measured with so many modules beside the one that is saved."""
-    hot = plan.peers.hot if not modules else None  # it has no modules
-    with new_home() as home, _noticing() as floor, _hot_agent(hot) as hot_turns:
-        directory = home.add_module("echo", [echo_tool()])
-        home.add_modules(modules, TOOLS)
-        home.start_daemon()
-        size = f", {modules + 1} modules" if modules else ", 1 module"
-        with home.agent() as agent:
-            agent.handshake()
-            agent.call("echo", {"text": ""})  # from now on it is in use
-            subjects = [
-                Subject(f"save to notification{size}", lambda: [_notified(agent, directory)]),
-                Subject(f"notice + fork + import + write{size}", floor),
-                Subject(f"save to first new answer{size}", lambda: [_answered(agent, directory, stale)]),
-                *hot_turns,
-            ]
-            notified, least, answered, *hots = take_turns(subjects, plan.rounds(*ROUNDS), warm=2)
-    yield from (Row(notified, least, goal=3.0), Row(notified, least, "p99", goal=6.0), Row(answered, least))
+def _rows(plan: Plan, modules: int, agents: int, stale: list[str]) -> Iterator[Row]:
+    """What is measured with so many modules, one of which is saved, and so many agents."""
+    hot = plan.peers.hot if (modules, agents) == (1, 1) else None  # it has no modules
+    is_measured = (modules, agents) == MEASURED
+    size = f", {counted(modules, 'module')}, {counted(agents, 'agent')}"
+    with (
+        _served(modules, agents) as (directory, connected),
+        _noticing() as floor,
+        _hot_agent(hot) as hot_turns,
+    ):
+        subjects = [
+            Subject(f"save to notification{size}", lambda: [_notified(connected, directory)]),
+            Subject(f"notice + fork + import + write{size}", floor),
+            Subject(f"save to first new answer{size}", lambda: [_answered(connected, directory, stale)]),
+            *hot_turns,
+        ]
+        rounds = plan.rounds(*(ROUNDS if is_measured else ROUNDS_OF_CURVE))
+        notified, least, answered, *hots = take_turns(subjects, rounds, warm=2)
+    for ours in (notified, answered):
+        yield Row(ours, least, goal=2.0 if is_measured else None)
+        yield Row(ours, least, "p99", goal=4.0 if is_measured else None)
     for ours, theirs in zip((notified, answered), hots, strict=False):
         yield Row(ours, theirs)
 
 
-def _notified(agent: Agent, directory: Path) -> float:
+@contextmanager
+def _served(modules: int, agents: int) -> Iterator[tuple[Path, list[Agent]]]:
+    """The directory of the module that is saved, and agents; one of them has called it, so that it is in use."""
+    with new_home() as home, ExitStack() as stack:
+        directory = home.add_module("echo", [echo_tool()])
+        if modules > 1:
+            home.add_modules(modules - 1, TOOLS // modules)
+        home.start_daemon()
+        connected = [stack.enter_context(home.agent()) for _ in range(agents)]
+        for agent in connected:
+            agent.handshake()
+            agent.tools()
+        connected[0].call("echo", {"text": ""})
+        yield directory, connected
+
+
+def _first_after_a_pause() -> Row:
+    """One save, after the watcher has gone over to its long steps, where it has any."""
+    with _served(MEASURED[0], 1) as (directory, connected), _noticing() as floor:
+        time.sleep(QUICK_FOR + PAUSE)
+        first = Series("first save after a pause to notification", (_notified(connected, directory),))
+        return Row(first, Series("notice + fork + import + write, once", tuple(floor())))
+
+
+def _touched(plan: Plan) -> Row:
+    """Calls right after a file was touched, and calls."""
+    with _served(MEASURED[0], 1) as (directory, (agent,)):
+
+        def call() -> Iterator[float]:
+            _pause([agent])
+            agent.call("echo", {"text": ""})
+            yield agent.heard - agent.sent
+
+        def touch_and_call() -> Iterator[float]:
+            _pause([agent])
+            os.utime(directory / "mcpptool.py")
+            agent.call("echo", {"text": ""})
+            yield agent.heard - agent.sent
+
+        subjects = [Subject("a call right after a touch", touch_and_call), Subject("a call", call)]
+        touched, untouched = take_turns(subjects, plan.rounds(*ROUNDS_OF_CURVE), warm=2)
+    return Row(touched, untouched)
+
+
+def _notified(agents: Sequence[Agent], directory: Path) -> float:
+    """Until the last of them has heard of it."""
     text = manifest("echo", [echo_tool(f"Says what it is told ({next(_numbers)}).")])
-    _pause(agent)
+    _pause(agents)
     started = _save(directory / "tool.yaml", text)
-    agent.wait_for(CHANGED)
-    return agent.heard - started
+    for agent in agents:
+        agent.wait_for(CHANGED)
+    return agents[-1].heard - started
 
 
-def _answered(agent: Agent, directory: Path, stale: list[str]) -> float:
+def _answered(agents: Sequence[Agent], directory: Path, stale: list[str]) -> float:
     """Calls until the answer is new; the old answers that came are noted."""
     value = f"version {next(_numbers)}"
-    _pause(agent)
+    agent = agents[0]
+    _pause(agents)
     started = _save(directory / "mcpptool.py", ECHO.format(value=value))
     while (answer := agent.call("echo", {"text": ""})) != value:
         stale.append(answer)
@@ -110,9 +179,9 @@ def _save(file: Path, text: str) -> float:
     return started
 
 
-def _pause(agent: Agent | None = None) -> None:
+def _pause(agents: Sequence[Agent] = ()) -> None:
     time.sleep(_moments.uniform(0.05, 0.1))
-    if agent is not None:
+    for agent in agents:
         agent.forget()  # a notification of the save before
 
 
@@ -169,7 +238,7 @@ def _hot_turns(hot: Peer) -> Iterator[list[Subject]]:
 
         def saved() -> tuple[str, float]:
             value = f"version {next(_numbers)}"
-            _pause(agent)
+            _pause([agent])
             return value, _save(file, text.replace('VALUE = ""', f'VALUE = "{value}"'))
 
         def notified() -> Iterator[float]:

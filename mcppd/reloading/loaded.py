@@ -37,6 +37,7 @@ class Loaded:
     links: frozenset[str] = frozenset()  # on the way to its files, and where they lead
     globbed: frozenset[str] = frozenset()  # directories in which `watch:` may find another file
     listing: frozenset[str] = frozenset()  # the sources and the data files that lay there
+    again: float | None = None  # monotonic seconds: when what was too much to be looked at is tried again
 
     @property
     def manifest_file(self) -> str:
@@ -100,6 +101,7 @@ def is_made_of(generation: Generation, loaded: Loaded) -> bool:
 def is_same(known: Loaded, loaded: Loaded) -> bool:
     """Whether two readings of a directory found the same."""
     content = (known.entry, known.files, known.data) == (loaded.entry, loaded.files, loaded.data)
+    content &= (known.again is None) == (loaded.again is None)
     return content and (loaded.manifest is not None or loaded.fault is None or loaded.fault == known.fault)
 
 

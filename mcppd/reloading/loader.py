@@ -5,8 +5,8 @@ It decides nothing about what is served; it reuses what hasn't changed.
 
 from __future__ import annotations
 
-import glob
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -18,8 +18,9 @@ from mcppd.reloading.links import trail
 from mcppd.reloading.loaded import MANIFEST, Loaded, Scan
 from mcppd.reloading.patience import Patience, is_open_for_writing
 from mcppd.reloading.readings import Readings
-from mcppd.reloading.sources import fixed_part, load, read
+from mcppd.reloading.sources import load, read, too_much
 from mcppd.reloading.stamps import Stamp, is_young, stamp
+from mcppd.reloading.walks import AGAIN, Allowance, TooMuchError, matches
 
 
 class Loader:
@@ -38,12 +39,20 @@ class Loader:
         self._preferred = preferred
         self._environ = environ
         self._patience = Patience()
+        self._too_wide: dict[
+            str, float
+        ] = {}  # globs that lead through too much, and when they are tried again
+        self._is_forgiving = False
 
     def check_registry(self) -> None:
         """Raise FaultError if there is no registry that can be read."""
         fault = self._registry(Scan()).fault
         if fault is not None:
             raise FaultError(fault)
+
+    def forgive(self) -> None:
+        """Try at the next scan what was too much to be looked at."""
+        self._is_forgiving = True
 
     def scan(
         self,
@@ -57,6 +66,9 @@ class Loader:
         longer count because it changes them itself.
         """
         self._patience.next_scan()
+        if self._is_forgiving:
+            self._is_forgiving, self._too_wide = False, {}
+            before = replace(before, modules=tuple(map(_without_delay, before.modules)))
         scan = self._registry(before)
         entries = scan.registry.entries if scan.registry is not None else ()
         known = {loaded.directory: loaded for loaded in before.modules}
@@ -67,7 +79,7 @@ class Loader:
             entry.path for entry in entries if not entry.is_glob
         }  # its own entry holds, wherever it stands
         for entry in entries:
-            for directory in self._directories(entry, known, places, warnings):
+            for directory in self._directories(entry, entries, known, places, warnings):
                 if directory in modules or (entry.is_glob and directory in named):
                     continue
                 modules[directory] = (
@@ -132,20 +144,47 @@ class Loader:
         return {path: stamp(path) for path in paths}
 
     def _directories(
-        self, entry: Entry, known: Mapping[str, Loaded], places: dict[str, Stamp], warnings: list[Fault]
+        self,
+        entry: Entry,
+        entries: Iterable[Entry],
+        known: Mapping[str, Loaded],
+        places: dict[str, Stamp],
+        warnings: list[Fault],
     ) -> Iterator[str]:
         """The module directories an entry names; looked-into directories are noted in `places`."""
         if not entry.is_glob:
             found = [entry.path]
+        elif (globbed := self._globbed(entry.path, places)) is not None:
+            found = sorted([*globbed, *self._gone_for_a_moment(entry, globbed, known)])
         else:
-            parent = fixed_part(entry.path)
-            places[parent] = stamp(parent)
-            found = [*_globbed(entry.path, places)]
-            found = sorted([*found, *self._gone_for_a_moment(entry, found, known)])
+            warnings.append(too_much(entry, f"`path:` {entry.path}"))
+            found = sorted(self._still_there(entry, entries, known))
         for path in found:
             if os.path.basename(path).startswith("_"):
                 warnings.append(Fault(f"{path} is ignored: its name begins with _ (a template)"))
             else:
+                yield path
+
+    def _globbed(self, pattern: str, places: dict[str, Stamp]) -> list[str] | None:
+        """The module directories that a glob names; None where it leads through too much."""
+        if time.monotonic() < self._too_wide.get(pattern, 0.0):
+            return None
+        noted: dict[str, Stamp] = {}
+        try:
+            found = [*_globbed(pattern, noted)]
+        except TooMuchError:
+            self._too_wide[pattern] = time.monotonic() + AGAIN
+            return None
+        places.update(noted)
+        return found
+
+    def _still_there(
+        self, entry: Entry, entries: Iterable[Entry], known: Mapping[str, Loaded]
+    ) -> Iterator[str]:
+        """The directories that are served, by a glob that leads through too much now or by one it took the place of."""
+        for path, loaded in known.items():
+            is_its_own = loaded.entry == entry or loaded.entry not in entries
+            if is_its_own and (_has_manifest(path) or self._patience.waits(path, "gone")):
                 yield path
 
     def _gone_for_a_moment(
@@ -179,9 +218,11 @@ def _with_common_options(registry: Registry) -> Registry:
 
 
 def _globbed(pattern: str, places: dict[str, Stamp]) -> Iterator[str]:
-    """The module directories that a glob names; those that may become one are noted in `places`."""
-    for path in glob.iglob(pattern, recursive=True):
-        directory = path.rstrip("/")
+    """The module directories that a glob names; those that may become one, or hold one, are noted in `places`.
+
+    Raises TooMuchError.
+    """
+    for directory in matches(pattern, Allowance(), lambda path: places.setdefault(path, stamp(path))):
         if os.path.basename(directory).startswith((".", "_")):
             continue  # `_` is for templates, which are expected there
         if _has_manifest(directory):
@@ -190,6 +231,11 @@ def _globbed(pattern: str, places: dict[str, Stamp]) -> Iterator[str]:
             places[directory] = stamp(directory)
             if _has_manifest(directory):  # it came before the stamp was taken
                 yield directory
+
+
+def _without_delay(loaded: Loaded) -> Loaded:
+    """The same, to be tried again at once where it was too much to be looked at."""
+    return loaded if loaded.again is None else replace(loaded, again=0.0)
 
 
 def _has_manifest(directory: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from mcppd.core.errors import FaultError
 from mcppd.core.manifest import parse_manifest
 from mcppd.core.yaml import read_yaml
+from mcppd.reloading.keeping import write_whole
 from mcppd.reloading.loaded import MANIFEST, Loaded
 
 
@@ -27,12 +28,7 @@ class KeptManifests:
         if self._written.get(path) == text:
             return
         self._written[path] = text
-        with contextlib.suppress(OSError):
-            os.makedirs(self._directory, mode=0o700, exist_ok=True)
-            part = f"{path}.part"
-            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(text)
-            os.replace(part, path)
+        write_whole(path, text)
 
     def recall(self, loaded: Loaded) -> Loaded:
         """The same with the manifest that was served last, if there is one that can be read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -29,6 +30,14 @@ class Passes:
         self._completed = 0  # of those, how many are answered
         self._passed = asyncio.Event()
         self._youth: asyncio.TimerHandle | None = None
+        self._noticed: float | None = None
+        self._is_passing = False
+        self._made = 0  # passes, ever
+
+    @property
+    def idle_since(self) -> int | None:
+        """The number of the last pass; None while there is one, or one is wanted."""
+        return None if self._is_passing or self._wake.is_set() else self._made
 
     def started(self) -> None:
         """The first pass has found something to serve."""
@@ -42,18 +51,29 @@ class Passes:
             self._wake.clear()
             self.news.clear()
             answered = self._requested
+            self._is_passing = True
             try:
                 await self._make()
             except Exception:
                 logger.exception("a reload failed; what was served goes on")
+            finally:
+                self._is_passing = False
+                self._made += 1
             self._completed = answered
             self._tell_passed()
 
-    def want(self) -> None:
-        """Ask for a pass: something on the disk may have changed."""
+    def want(self, noticed: float | None = None) -> None:
+        """Ask for a pass: something on the disk may have changed; `noticed` when, in monotonic seconds, else now."""
         self._requested += 1
+        if self._noticed is None:
+            self._noticed = time.monotonic() if noticed is None else noticed
         self.news.set()
         self._wake.set()
+
+    def take_noticed(self) -> float | None:
+        """When the first of that was noticed which the pass that begins is for; None where it isn't for any."""
+        noticed, self._noticed = self._noticed, None
+        return noticed
 
     def wake(self) -> None:
         """Have a pass made for what has become ready."""

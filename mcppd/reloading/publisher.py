@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import operator
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
 from mcppd.core.catalog import Catalog, build_catalog
@@ -14,12 +17,15 @@ from mcppd.core.faults import Fault
 from mcppd.core.kinds import KINDS, Kind
 from mcppd.core.modules import Module
 from mcppd.core.reports import Report
-from mcppd.reloading.reports import compare
+from mcppd.reloading.laps import Laps
+from mcppd.reloading.reports import compare, differences, joined
 
 logger = logging.getLogger("mcppd.registry")
 
 OURSELVES: Final = "mcppd"
 """Who says what no module is to blame for."""
+REPORTS_KEPT: Final = 16
+"""Reports that are remembered: whoever asks for a reload is told of all that came while it waited."""
 REMOVED_KEPT: Final = 1000
 """Names of removed tools that are remembered, to say when they went."""
 
@@ -29,7 +35,7 @@ class Publisher:
 
     def __init__(self) -> None:
         self.catalog = Catalog((), ())
-        self.last_report: Report | None = None
+        self.reports: deque[Report] = deque(maxlen=REPORTS_KEPT)  # the last one last
         self.tell: Callable[[Collection[Kind]], int] = lambda _: (
             0
         )  # of kinds whose list changed; how many were told
@@ -38,24 +44,42 @@ class Publisher:
         self._removed: dict[str, str] = {}
         self._is_first = True
 
-    def publish(self, modules: Sequence[Module], warnings: Sequence[Fault], started: float) -> bool:
-        """Serve these modules from now on; False where that is what is served already.
+    @property
+    def last_report(self) -> Report | None:
+        """What the last reload did, if there was one."""
+        return self.reports[-1] if self.reports else None
 
-        `started` is when the reload began, in seconds of the monotonic clock.
-        """
+    def report_after(self, known: Report | None, before: Catalog, seconds: float) -> Report:
+        """What was done, with what is broken, since a report was the last one and a catalog was served."""
+        reports = [*takewhile(lambda each: each is not known, reversed(self.reports))][::-1]
+        if reports:
+            report = joined(reports, compare(before, self.catalog))
+        else:  # also where the watcher was first
+            report = Report(clock(), seconds, (), list_changed=False, before=known)
+        return report.with_broken(self.catalog)
+
+    def publish(self, modules: Sequence[Module], warnings: Sequence[Fault], laps: Laps) -> bool:
+        """Serve these modules from now on; False where that is what is served already."""
         is_first, self._is_first = self._is_first, False  # nobody can have seen another list
         old = self.catalog
+        if not is_first and _is_served(old, modules, warnings):
+            return False
         new = build_catalog(modules, warnings)
-        changes = compare(old, new)
+        found = differences(old, new)
+        new.take_after(old, [kind for kind in KINDS if kind not in found.kinds])
+        changes = compare(old, new, found)
         if not changes and old.warnings == new.warnings and _made_of(old) == _made_of(new):
             return False
         kinds = changed_kinds(old, new)
         self._note_removed(old, new)
         self.catalog = replace(new, removed=dict(self._removed))
+        laps.lap("published")
         notified = self.tell(kinds) if kinds and not is_first else 0
+        laps.lap("notified")
         if changes:
-            self.last_report = Report(clock(), time.monotonic() - started, changes, bool(kinds), notified)
-            self.events(Reloaded(self.last_report))
+            report = Report(clock(), laps.seconds, changes, bool(kinds), notified, laps.stages)
+            self.reports.append(report)
+            self.events(Reloaded(report))
         for level, name, text in news(old, new):
             self.log(level, name, text)
             if name == OURSELVES:  # what modules do stands in the report
@@ -95,6 +119,12 @@ def _of_broken(module: Module) -> tuple[str, str, str]:
     return "error", module.name, f"module {module.name!r} can't answer: {module.fault}"
 
 
+def _is_served(catalog: Catalog, modules: Sequence[Module], warnings: Sequence[Fault]) -> bool:
+    """Whether a catalog is just of these modules: seen at a glance, though there are many."""
+    is_same = len(modules) == len(catalog.modules) and all(map(operator.is_, modules, catalog.modules))
+    return is_same and list(warnings) == list(catalog.warnings)
+
+
 def _made_of(catalog: Catalog) -> list[tuple[str, int]]:
     """(directory, generation) of each module: a renamed directory may hold the same generation's number."""
     return [(module.directory, id(module.generation)) for module in catalog.modules]
@@ -118,11 +148,6 @@ def _listing_code(catalog: Catalog) -> set[tuple[str, str]]:
         for module in catalog.modules
         if module.lists_resources and module.generation is not None
     }
-
-
-def nothing_changed(started: float) -> Report:
-    """The report of a reload that found nothing to do."""
-    return Report(clock(), time.monotonic() - started, (), list_changed=False)
 
 
 def clock() -> str:

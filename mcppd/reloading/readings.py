@@ -19,6 +19,7 @@ from mcppd.core.faults import Fault
 from mcppd.core.items import Item
 from mcppd.core.limits import Limits, ToolLimits
 from mcppd.core.manifest import Manifest, ToolDefinition
+from mcppd.reloading.keeping import write_whole
 
 FILES_KEPT: Final = 4000
 """Manifests; more than anybody has, some tens of megabytes."""
@@ -61,13 +62,7 @@ class Readings:
     def keep(self, path: str, content: bytes, reading: Reading) -> None:
         """Keep one; a disk that refuses costs only time at the next start."""
         kept = pickle.dumps(reading, pickle.HIGHEST_PROTOCOL)
-        place = self._path(path, content)
-        with contextlib.suppress(OSError):
-            os.makedirs(self._directory, mode=0o700, exist_ok=True)
-            part = f"{place}.{os.getpid()}"
-            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(_digest(kept) + kept)
-            os.replace(part, place)
+        write_whole(self._path(path, content), _digest(kept) + kept)
 
     def prune(self) -> None:
         """Remove the oldest, where there are too many."""

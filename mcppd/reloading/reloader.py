@@ -19,28 +19,29 @@ from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
 from mcppd.core.modules import Module, Offer, make_offer
+from mcppd.core.reports import Report
 from mcppd.reloading.board import Board
+from mcppd.reloading.certainty import Certainty
 from mcppd.reloading.following import Following
+from mcppd.reloading.laps import Laps
 from mcppd.reloading.loaded import Loaded
 from mcppd.reloading.loader import Loader
 from mcppd.reloading.manifests import KeptManifests
 from mcppd.reloading.passes import Passes
-from mcppd.reloading.publisher import Publisher, clock, nothing_changed
-from mcppd.reloading.reports import Report
+from mcppd.reloading.preparing import Preparing
+from mcppd.reloading.publisher import Publisher, clock
+from mcppd.reloading.reports import only
 from mcppd.reloading.resource_files import ResourceFiles
 from mcppd.reloading.seams import Pool
 from mcppd.reloading.slots import Candidate, Slot, module_of
+from mcppd.reloading.unread import Unread
 from mcppd.reloading.verdicts import Verdicts
-from mcppd.reloading.watcher import Watcher
+from mcppd.reloading.watcher import EVERYTHING, Watcher
 
 logger = logging.getLogger("mcppd.reload")
 
-AT_ONCE: Final = 8
-"""Versions that are prepared at the same time: enough for one slow import not to hold up a start, few processes."""
 LOSING: Final = 0.25
 """Seconds for which what takes something away waits at most for other files that are being saved."""
-TOGETHER: Final = 1.0
-"""Seconds in which all that changed in one save is published in one step; what is slower follows by itself."""
 
 
 Proposal: TypeAlias = tuple[Slot, Loaded, tuple[Offer, ...]]
@@ -62,29 +63,48 @@ class Reloader:
         self._kept = kept
         self._tasks = tasks
         self._board = Board()
-        self._preparing = asyncio.Semaphore(AT_ONCE)
         self._passes = Passes(self._pass)
+        self._laps = Laps()
+        self._unread = Unread(self._passes.want)
+        self._preparing = Preparing(pool, tasks, self._passes)
+        self._certainty = Certainty(lambda: (self.watcher.heard(), self._passes.idle_since))
 
     # what the rest of the daemon asks
 
     async def settled(self, wanted: Callable[[Catalog], Module | None] | None) -> bool:
         """Wait until what is on the disk is what is served, for one module or for all; False if it took too long."""
-        return await self._passes.settle(lambda: self._board.unsettled(self._directory(wanted)))
+        return await self._passes.settle(lambda: self._unsettled(self._directory(wanted)))
 
-    async def reload(self) -> Report:
-        """Look at everything again, also at what was found broken, and say what changed."""
-        for slot in self._board.slots.values():
-            slot.broken = None
-        self._board.own_changes.forget()
-        self._pool.forgive()
-        before = self.publisher.last_report
+    def _unsettled(self, directory: str | None) -> str | None:
+        """Why a module, or anything at all, may not be served as it is on the disk; None where it is."""
+        if directory is not None:
+            return self._board.unsettled(directory)
+        return self._certainty.unless_certain(lambda: self._board.unsettled(None))
+
+    async def reload(self, name: str | None = None) -> Report:
+        """Look at everything again, also at what was found broken, and say what changed; of one module, or of all.
+
+        Raises UnknownModuleError.
+        """
+        before, known = self.catalog, self.publisher.last_report
+        self._forgive(name)
         started = time.monotonic()
         await self._passes.another()
         await self.settled(None)
-        report = self.publisher.last_report
-        if report is None or report is before:  # the watcher was first
-            report = nothing_changed(started)
-        return report.with_broken(self.catalog)
+        report = self.publisher.report_after(known, before, time.monotonic() - started)
+        return report if name is None else only(report, name, before, self.catalog)
+
+    def _forgive(self, name: str | None) -> None:
+        """Let what was found broken be tried again: a module, or all of them."""
+        slots = [each for each in self._board.slots.values() if name in (None, each.name)]
+        for slot in slots:
+            slot.broken = None
+            if name is not None and slot.served is not None and slot.served.generation is not None:
+                self._pool.forgive(slot.served.generation)
+        self._loader.forgive()
+        self._board.own_changes.forget([slot.loaded.directory for slot in slots])
+        if name is None:
+            self._pool.forgive()
 
     @property
     def catalog(self) -> Catalog:
@@ -130,7 +150,7 @@ class Reloader:
         slot.break_with(slot.loaded, fault, clock())
         before, slot.before = slot.before, None
         slot.served = before or replace(slot.served, generation=None)
-        self._publish(time.monotonic())
+        self._publish(Laps())
         self._passes.want()  # what it is to fall back to may have other files
         return before is not None
 
@@ -157,8 +177,10 @@ class Reloader:
 
     def _see(self, paths: frozenset[str], matters: bool) -> None:  # noqa: FBT001 - the shape of Following's tell
         self.files.look(paths)
-        if matters:
+        if paths is EVERYTHING:
             self._passes.want()
+        elif matters:
+            self._unread.told(paths, self.watcher.woken)
 
     def _directory(self, wanted: Callable[[Catalog], Module | None] | None) -> str | None:
         """The directory of the module that is asked about, None where there is none."""
@@ -166,24 +188,37 @@ class Reloader:
         return module.directory if module is not None else None
 
     async def _pass(self) -> None:
-        started = time.monotonic()
+        laps = self._laps
+        laps.begin(self._passes.take_noticed())
         board = self._board
         joined, ignored = dict(board.joined), board.own_changes.ignored
-        scan = await asyncio.to_thread(self._loader.scan, board.scan, joined, ignored)
+        with self._unread.reading():
+            scan = await asyncio.to_thread(self._loader.scan, board.scan, joined, ignored)
         for slot in board.take(scan):
             self._discard(slot.drop_candidate())
+        self._unread.read(scan)
         changed = self._changed()
+        laps.lap("read")
         offers = await self._judged(changed)
+        laps.lap("judged")
         prepared = iter(offers)
         proposals = [(slot, loaded, next(prepared) if loaded.manifest else ()) for slot, loaded in changed]
         for slot, loaded, offered in self._due(proposals):
             self._propose(slot, loaded, offered)
         self._watch()
-        await self._wait_together()
+        await self._preparing.together(
+            slot.candidate for slot in board.slots.values() if slot.candidate is not None
+        )
         self._adopt()
         await self.files.follow(board.modules())
-        self._publish(started)
+        laps.lap("prepared")
+        is_published = self._publish(laps)
         self._watch()
+        if not (
+            any(slot.is_underway for slot in board.slots.values())
+            or (board.scan.is_young and not is_published)
+        ):
+            laps.end()
         if board.scan.is_young:
             self._passes.want_when_older()
 
@@ -250,47 +285,10 @@ class Reloader:
         self._board.own_changes.reloaded(loaded.directory, slot.differing(loaded))
         module = module_of(loaded, loaded.generation(slot.next_number()), offers)
         if slot.served is None or slot.served.generation is None:
-            slot.candidate = Candidate(
-                loaded, module, self._tasks.create_task(self._prepare(module, None)), is_served=True
-            )
+            slot.candidate = self._preparing.begin(loaded, module, None)
             self._serve(slot, slot.candidate)
         else:
-            slot.candidate = Candidate(
-                loaded, module, self._tasks.create_task(self._prepare(module, slot.served))
-            )
-
-    async def _prepare(self, module: Module, served: Module | None) -> Fault | None:
-        """Compile a version, and import it if the one before was in use; wakes the next pass."""
-        old = served.generation if served is not None else None
-        run = old is not None and self._pool.is_proven(old)
-        fault: Fault | None = Fault("could not be prepared: see the daemon's log", module.directory)
-        try:
-            if run and old is not None and not module.settings.overlap:
-                await self._pool.hold(old)
-            async with self._preparing:
-                fault = await self._pool.prepare(module, run=run)
-        except Exception:
-            logger.exception("module %s: preparing it failed", module.name)
-        finally:
-            if fault is not None and old is not None:
-                self._pool.unhold(old)
-            self._passes.wake()
-        return fault
-
-    async def _wait_together(self) -> None:
-        """Wait until all that is new is ready, but not long, and not while something newer lies on the disk."""
-        candidates = (slot.candidate for slot in self._board.slots.values())
-        tasks = {each.task for each in candidates if each is not None and not each.is_served}
-        if not tasks:
-            return
-        news = self._tasks.create_task(self._passes.news.wait())
-        deadline = time.monotonic() + TOGETHER
-        try:
-            while tasks and not news.done() and (left := deadline - time.monotonic()) > 0:
-                await asyncio.wait({*tasks, news}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-                tasks = {task for task in tasks if not task.done()}
-        finally:
-            news.cancel()  # also where a stop cancels the pass: whoever waits for the tasks waits for this one
+            slot.candidate = self._preparing.begin(loaded, module, slot.served)
 
     def _adopt(self) -> None:
         """Take over every candidate that is done."""
@@ -336,8 +334,10 @@ class Reloader:
 
     # publishing
 
-    def _publish(self, started: float) -> None:
-        """Put what the slots serve in place of the catalog, if that changes anything."""
-        if self.publisher.publish(self._board.modules(), self._board.warnings(), started):
-            served = [module for slot in self._board.slots.values() for module in slot.modules()]
-            self._pool.retire_all_but(module.generation for module in served if module.generation is not None)
+    def _publish(self, laps: Laps) -> bool:
+        """Put what the slots serve in place of the catalog; False where that changes nothing."""
+        if not self.publisher.publish(self._board.modules(), self._board.warnings(), laps):
+            return False
+        served = [module for slot in self._board.slots.values() for module in slot.modules()]
+        self._pool.retire_all_but(module.generation for module in served if module.generation is not None)
+        return True

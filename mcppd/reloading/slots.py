@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from mcppd.core.catalog import Module, Offer, Settings
@@ -16,6 +17,7 @@ from mcppd.core.limits import UNSAID, of_tool, over
 from mcppd.core.manifest import Manifest
 from mcppd.core.modules import DEFAULT_WORKERS
 from mcppd.core.registry import Entry
+from mcppd.core.unmatched import unmatched
 from mcppd.reloading.loaded import Loaded, is_made_of, is_same
 
 
@@ -27,6 +29,7 @@ class Candidate:
     module: Module  # as it will be served if it turns out good
     task: asyncio.Task[Fault | None]
     is_served: bool = False  # served already, while it is being compiled: nothing was served before it
+    begun: float = field(default_factory=time.monotonic)
 
     def is_for(self, loaded: Loaded) -> bool:
         """Whether it is made of just these files, run in this way."""
@@ -51,12 +54,28 @@ class Slot:
     losing_since: float | None = (
         None  # monotonic seconds: when a newer version was first seen to take something away
     )
+    _shown: tuple[tuple[Module, Fault, str], Module] | None = (
+        None  # what was made of what; so it stays one value
+    )
+
+    @property
+    def name(self) -> str:
+        """The name of what is served, or else of what lies on the disk."""
+        return self.served.name if self.served is not None else self.loaded.name
+
+    @property
+    def is_underway(self) -> bool:
+        """Whether a newer version is being prepared, or waits for what is saved elsewhere."""
+        return self.candidate is not None or self.is_held
 
     def shown(self) -> Module | None:
         """What is served, with what is wrong with anything newer."""
         if self.served is None or self.fault is None:
             return self.served
-        return replace(self.served, fault=self.fault, since=self.since)
+        parts = (self.served, self.fault, self.since)
+        if self._shown is None or self._shown[0] != parts:
+            self._shown = parts, replace(self.served, fault=self.fault, since=self.since)
+        return self._shown[1]
 
     def modules(self) -> Iterator[Module]:
         """Every version that is served, is about to be, or is there to fall back to."""
@@ -171,8 +190,13 @@ def module_of(loaded: Loaded, generation: Generation | None, offers: tuple[Offer
             *(manifest.faults if manifest else ()),
             *(each.fault for each in _all(offers, items) if each.fault),
         ),
-        warnings=manifest.warnings if manifest else (),
+        warnings=(*manifest.warnings, *_unmatched(entry, manifest)) if manifest else (),
     )
+
+
+def _unmatched(entry: Entry, manifest: Manifest) -> Iterable[Fault]:
+    """What the registry says of tools that the module doesn't have; a glob's may be those of another module."""
+    return () if entry.is_glob else unmatched(entry, [tool.name for tool in manifest.tools])
 
 
 def _settings(entry: Entry, manifest: Manifest | None) -> Settings:

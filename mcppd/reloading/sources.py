@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import hashlib
+import io
 import os
-import re
+import stat
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -20,7 +23,16 @@ from mcppd.reloading.links import trails
 from mcppd.reloading.loaded import ENTRY, MANIFEST, Loaded, is_same
 from mcppd.reloading.patience import Patience, Unfinished, is_open_for_writing
 from mcppd.reloading.readings import Readings
-from mcppd.reloading.stamps import Stamp, differing, is_young, source_files, stamp
+from mcppd.reloading.stamps import Stamp, differing, is_young, stamp
+from mcppd.reloading.walks import (
+    AGAIN,
+    ENTRIES_LIMIT,
+    SECONDS_LIMIT,
+    Allowance,
+    TooMuchError,
+    matches,
+    source_files,
+)
 
 SOURCES_LIMIT: Final = 16 * 1024 * 1024
 """Bytes of all source files of a module: they are held in memory and sent to each worker."""
@@ -28,8 +40,9 @@ FILES_LIMIT: Final = 2000
 """Source files of a module: each is looked at before a call."""
 READ_TRIES: Final = 3
 """How often a file that changes while it is read is read again before the next pass has to do it."""
-_ESCAPED: Final = re.compile(r"\[([*?[])\]")
-"""A character that `glob.escape` made plain."""
+HASHED_LIMIT: Final = 64 * 1024 * 1024
+"""Bytes of a data file that are compared, in a twentieth of a second; a larger one is told from another by when it was
+saved, and how long it is."""
 _NOTHING: Final = hashlib.sha256().hexdigest()
 """The digest of an empty file."""
 
@@ -67,8 +80,13 @@ def load(
 
 def is_other_listing(loaded: Loaded) -> bool:
     """Whether other files lie in a module's directories than were read; where not, the places are noted as they are."""
+    if loaded.again is not None:
+        return True  # nobody knows what lies there
     places: dict[str, Stamp] = {}
-    listing = frozenset(_sources(loaded.directory, places)) | frozenset(_data_files(loaded.entry, places))
+    try:
+        listing = {*_sources(loaded.directory, places, Allowance()), *_data_files(loaded.entry, places)}
+    except (TooMuchError, FaultError):
+        return True
     if listing != loaded.listing:
         return True
     if not is_young(places.values()):
@@ -89,6 +107,7 @@ class _Found:
     files: dict[str, bytes] = field(default_factory=dict)
     data: dict[str, str] = field(default_factory=dict)
     listing: frozenset[str] = frozenset()
+    again: float | None = None
 
     @property
     def is_young(self) -> bool:
@@ -122,12 +141,20 @@ class _Found:
             links=trails(self.directory, (*self.stamps, *self.places)),
             globbed=self.globbed,
             listing=self.listing,
+            again=self.again,
         )
+
+    def cut(self, fault: Fault) -> None:
+        """Note that there is more than may be looked at, and that it is to be tried again later."""
+        self.fault = self.fault or fault
+        self.again = time.monotonic() + AGAIN
 
 
 def _is_current(known: Loaded, entry: Entry, joined: Iterable[str], ignored: frozenset[str]) -> bool:
     """Whether nothing on the disk has changed since a directory was read."""
     if known.entry != entry or known.is_young or not set(joined) - ignored <= known.stamps.keys():
+        return False
+    if known.again is not None and time.monotonic() > known.again:
         return False
     if not ignored.isdisjoint(known.stamps) or differing(known.stamps):
         return False
@@ -173,9 +200,9 @@ def _waiting(found: _Found, known: Loaded | None) -> Loaded:
 
 def _read_directory(directory: str, entry: Entry, joined: Iterable[str]) -> _Found:
     found = _Found(directory, entry, entry.fault)
-    sources = [*_sources(directory, found.places)]
+    sources, folders = _all_sources(found, joined)
     size = 0
-    for path in [os.path.join(directory, MANIFEST), *sources, *_with_folders(joined, found.places)]:
+    for path in [os.path.join(directory, MANIFEST), *sources, *folders]:
         found.stamps[path] = stamp(path)
         size += (found.stamps[path] or (0, 0, 0, 0))[2]
         if size > SOURCES_LIMIT or len(found.stamps) > FILES_LIMIT:
@@ -191,7 +218,12 @@ def _read_directory(directory: str, entry: Entry, joined: Iterable[str]) -> _Fou
             if path.endswith((MANIFEST, f"/{ENTRY}")):
                 found.fault = found.fault or _unreadable(directory, path, error)
     globbed: dict[str, Stamp] = {}
-    names = _data_files(entry, globbed)
+    names: list[str] = []
+    try:
+        names = _data_files(entry, globbed)
+    except FaultError as error:
+        globbed.clear()
+        found.cut(error.fault)
     found.data = {path: _digest(path, found.stamps) for path in names}
     found.places |= globbed
     found.globbed = frozenset(globbed)
@@ -218,18 +250,35 @@ def _with_manifest(loaded: Loaded, readings: Readings | None) -> Loaded:
     return replace(loaded, manifest=manifest, fault=fault, offers=reading.offers if reading else None)
 
 
-def _sources(directory: str, places: dict[str, Stamp]) -> Iterator[str]:
+def _all_sources(found: _Found, joined: Iterable[str]) -> tuple[list[str], list[str]]:
+    """(what lies in a module's directory, what belongs to it from elsewhere); the least of a tree that is too large."""
+    allowance = Allowance()
+    try:
+        sources = [*_sources(found.directory, found.places, allowance)]
+        return sources, [*_with_folders(joined, found.places, allowance)]
+    except TooMuchError:
+        text = (
+            f"there are more than {ENTRIES_LIMIT:,} files and directories in it, or looking through them takes longer "
+            f"than {SECONDS_LIMIT:g} s: move what isn't its code out of its directory, or into one whose name begins "
+            "with a dot"
+        )
+        found.cut(Fault(text, found.directory))
+        found.places = {found.directory: stamp(found.directory)}
+        return [os.path.join(found.directory, ENTRY)], []
+
+
+def _sources(directory: str, places: dict[str, Stamp], allowance: Allowance) -> Iterator[str]:
     if not os.path.isdir(directory):
         places[directory] = stamp(directory)
         return
-    for path, is_directory in source_files(directory):
+    for path, is_directory in source_files(directory, allowance):
         if is_directory:
             places[path] = stamp(path)
         else:
             yield path
 
 
-def _with_folders(joined: Iterable[str], places: dict[str, Stamp]) -> Iterator[str]:
+def _with_folders(joined: Iterable[str], places: dict[str, Stamp], allowance: Allowance) -> Iterator[str]:
     """The files; a directory among them was looked for as a package, and its sources count."""
     for path in joined:
         if not os.path.isdir(path):
@@ -237,23 +286,32 @@ def _with_folders(joined: Iterable[str], places: dict[str, Stamp]) -> Iterator[s
             continue
         places[path] = stamp(path)
         yield path
-        yield from sorted(each for each in glob.glob(f"{glob.escape(path)}/*.py"))
+        yield from sorted(matches(f"{glob.escape(path)}/*.py", allowance, lambda _: None))
 
 
 def _data_files(entry: Entry, places: dict[str, Stamp]) -> list[str]:
-    """What `watch:` names; every directory in which it may come to name more is noted in `places`."""
+    """What `watch:` names; every directory in which it may come to name more is noted in `places`.
+
+    Raises FaultError where that is too much.
+    """
     found: dict[str, None] = {}
     for pattern in entry.watch:
-        fixed = fixed_part(pattern)
-        fixed = os.path.dirname(fixed) if fixed == pattern else fixed
-        places[fixed] = stamp(fixed)
-        above = os.path.dirname(pattern)
-        while len(above) > len(fixed) and above != "/":
-            for path in glob.glob(f"{above}/", recursive=True):
-                places[path.rstrip("/")] = stamp(path)
-            above = os.path.dirname(above)
-        found.update(dict.fromkeys(sorted(glob.glob(pattern, recursive=True))))
+        try:
+            named = sorted(matches(pattern, Allowance(), lambda path: places.setdefault(path, stamp(path))))
+        except TooMuchError:
+            raise FaultError(too_much(entry, f"`watch:` {pattern}")) from None
+        found.update(dict.fromkeys(named))
     return [path for path in found if not os.path.isdir(path)]
+
+
+def too_much(entry: Entry, what: str) -> Fault:
+    """The fault of a glob that names, or leads through, more than may be looked at."""
+    text = (
+        f"{what} leads through more than {ENTRIES_LIMIT:,} files and directories, or takes longer than "
+        f"{SECONDS_LIMIT:g} s: let it begin in a directory nearer to what is meant; it is tried again in a minute, and "
+        "at `mcppd reload`"
+    )
+    return replace(entry.place, message=text)
 
 
 def _unreadable(directory: str, path: str, error: OSError) -> Fault | None:
@@ -267,9 +325,11 @@ def _unreadable(directory: str, path: str, error: OSError) -> Fault | None:
 
 
 def _digest(path: str, stamps: dict[str, Stamp]) -> str:
-    stamps[path] = stamp(path)
+    found = stamps[path] = stamp(path)
+    if found is not None and found[2] > HASHED_LIMIT:
+        return f"size {found[2]}, saved at {found[0]}"
     try:
-        with open(path, "rb") as file:
+        with _opened(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         return f"unreadable: {error.strerror}"
@@ -277,16 +337,14 @@ def _digest(path: str, stamps: dict[str, Stamp]) -> str:
 
 def read(path: str) -> bytes:
     """The bytes of a file, as many as matter. Raises OSError."""
-    with open(path, "rb") as file:
+    with _opened(path) as file:
         return file.read(SOURCES_LIMIT + 1)
 
 
-def fixed_part(pattern: str) -> str:
-    """The directory above the first part of a pattern that isn't a plain name."""
-    fixed: list[str] = []
-    for part in pattern.split("/"):
-        plain = _ESCAPED.sub(r"\1", part)
-        if glob.escape(plain) != part:
-            break
-        fixed.append(plain)
-    return "/".join(fixed) or "/"
+def _opened(path: str) -> io.BufferedReader:
+    """A file to read; a pipe or a device, which may never end, is none. Raises OSError."""
+    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: SIM115 - the caller's
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no regular file", path)
+    return file

@@ -1,4 +1,4 @@
-"""Stamps: what tells by one stat whether a file is still the one that was read, and which files a module has."""
+"""Stamps: what tells by one stat whether a file is still the one that was read."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ Stamp = tuple[int, int, int, int] | None
 YOUNG: Final = 0.020
 """Seconds for which a file may still be changed under the same stamp: file systems count in ticks of 10 ms
 at most, so two saves in one tick with one size look alike, and a half-written file looks finished (D19)."""
-
-SKIPPED: Final = frozenset({"__pycache__", "node_modules"})
-"""Directories that hold no source of the module's own."""
 
 
 def stamp(path: str) -> Stamp:
@@ -45,26 +42,6 @@ def differing(stamps: Mapping[str, Stamp]) -> bool:
     return any(stamp(path) != known for path, known in stamps.items())
 
 
-def source_files(directory: str) -> Iterator[tuple[str, bool]]:
-    """(path, whether it is a directory) of a module's source files and of the directories they may lie in.
-
-    Hidden directories, virtual environments and node_modules are left out (D5); links are followed, but
-    no directory is entered twice.
-    """
-    seen: set[tuple[int, int]] = set()
-    for place, directories, files in os.walk(directory, followlinks=True):
-        found = os.stat(place)
-        if (found.st_dev, found.st_ino) in seen or (place != directory and "pyvenv.cfg" in files):
-            directories.clear()
-            continue
-        seen.add((found.st_dev, found.st_ino))
-        directories[:] = sorted(name for name in directories if not (name.startswith(".") or name in SKIPPED))
-        yield place, True
-        for name in sorted(files):
-            if name.endswith(".py") and not name.startswith("."):
-                yield os.path.join(place, name), False
-
-
 def links_on(path: str) -> Iterator[str]:
     """The directories that hold a symbolic link on the way to a path, whose re-pointing changes what is there."""
     place = path
@@ -72,13 +49,3 @@ def links_on(path: str) -> Iterator[str]:
         if os.path.islink(place):
             yield os.path.dirname(place)
         place = os.path.dirname(place)
-
-
-def nearest_directory(path: str) -> str:
-    """The path if it is a directory, else the nearest one above it that is."""
-    while not os.path.isdir(path):
-        above = os.path.dirname(path)
-        if above == path:
-            break
-        path = above
-    return path

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -17,6 +15,7 @@ from mcppd.core.manifest import Manifest, ToolDefinition
 from mcppd.core.modules import Offer, make_offer
 from mcppd.core.plain_schemas import is_plain
 from mcppd.core.schemas import check_input_schema, check_output_schema
+from mcppd.reloading.keeping import write_whole
 from mcppd.reloading.loaded import Loaded
 from mcppd.reloading.readings import Reading, Readings
 
@@ -119,9 +118,4 @@ def _read(path: str) -> dict[str, str | None]:
 def _write(path: str, verdicts: Mapping[str, str | None]) -> None:
     """Keep them; a disk that refuses costs only time at the next start."""
     kept = dict(list(verdicts.items())[-KEPT_LIMIT:])
-    with contextlib.suppress(OSError):
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        part = f"{path}.{os.getpid()}"
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump(kept, file)
-        os.replace(part, path)
+    write_whole(path, json.dumps(kept).encode())

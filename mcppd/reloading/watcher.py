@@ -7,6 +7,7 @@ of the system's is reached or the file system tells nothing, it polls, and says 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import time
@@ -51,6 +52,23 @@ class Watcher:
         self._news = asyncio.Event()
         self.is_closed = False
         self._quick_until = 0.0
+        self.woken = 0.0  # monotonic seconds: when the first of the last changes was noticed
+        self._heard = 0  # events, ever
+
+    def heard(self) -> int | None:
+        """How many events there were by now, asked of the system itself; None if not every change is one.
+
+        A change is in the queue before the call that made it returns, so as long as this number stays, all that
+        is watched is as it was. What makes no event: a write through a mapping, or under another name of the file.
+        """
+        if self._inotify is None or self._is_stale or self._is_overrun or self.polled:
+            return None
+        try:
+            self._read()
+        except OSError:
+            self._news.set()  # whoever follows the changes meets it too, and begins anew
+            return None
+        return None if self._is_stale or self._is_overrun or self._changed else self._heard
 
     def status(self) -> dict[str, Any]:
         """How many directories are watched and how each of them is, as JSON."""
@@ -71,7 +89,7 @@ class Watcher:
         wanted = frozenset(directories)
         if wanted != self._wanted:
             self._wanted = wanted
-            self._on_the_way = frozenset(above for path in wanted for above in _with_all_above(path))
+            self._on_the_way = frozenset(_with_all_above(wanted))
             self._is_stale = True
             self._news.set()
 
@@ -101,7 +119,9 @@ class Watcher:
     async def _wait(self) -> None:
         """Wait until something has changed, and then until nothing more does."""
         await self._news.wait()
-        deadline = time.monotonic() + GATHER
+        self.woken = time.monotonic()
+        deadline = self.woken + GATHER
+        self._read()  # what woke us; from now on it has to be quiet
         while self._news.is_set() and time.monotonic() < deadline and not self.is_closed:
             self._news.clear()
             await asyncio.sleep(QUIET)
@@ -136,6 +156,7 @@ class Watcher:
         if self._inotify is None:
             return
         for event in self._inotify.events():
+            self._heard += 1
             self._news.set()
             if event.mask & inotify.OVERFLOW:
                 logger.warning("too many files changed at once to be told one by one; looking at everything")
@@ -201,8 +222,9 @@ class Watcher:
     def _disarm(self) -> None:
         if self._inotify is not None:
             self._listen(on=False)
-            self._inotify.close()
-        self._inotify, self._watches = None, {}
+            ended, self._inotify, self._watches = self._inotify, None, {}
+            with contextlib.suppress(OSError):  # closed already, which may be what ended us
+                ended.close()
 
     # polling
 
@@ -233,19 +255,33 @@ class Watcher:
 def _survey(wanted: Iterable[str]) -> tuple[frozenset[str], dict[str, str]]:
     """(the nearest directories that are there, those of them that tell nothing, with their file system's type)."""
     mounts = Mounts()
-    nearest = frozenset(map(_nearest, wanted))
+    found: dict[str, str] = {}
+    nearest = frozenset(_nearest(path, found) for path in wanted)
     kinds = {path: mounts.silent(path) for path in nearest}
     return nearest, {path: kind for path, kind in kinds.items() if kind is not None}
 
 
-def _nearest(path: str) -> str:
-    while not os.path.isdir(path) and path != os.path.dirname(path):
-        path = os.path.dirname(path)
-    return path
-
-
-def _with_all_above(path: str) -> Iterable[str]:
-    yield path
-    while (above := os.path.dirname(path)) != path:
-        yield above
+def _nearest(path: str, found: dict[str, str]) -> str:
+    """The path if it is a directory, else the nearest one above it; each is asked about once, and noted in `found`."""
+    passed = []
+    while path not in found:
+        above = os.path.dirname(path)
+        if os.path.isdir(path) or path == above:
+            found[path] = path
+            break
+        passed.append(path)
         path = above
+    nearest = found[path]
+    found.update(dict.fromkeys(passed, nearest))
+    return nearest
+
+
+def _with_all_above(paths: Iterable[str]) -> set[str]:
+    """Paths and all the directories above them; each step up is taken once, however many paths share it."""
+    every: set[str] = set()
+    for each in paths:
+        path = each
+        while path not in every:
+            every.add(path)
+            path = os.path.dirname(path)
+    return every

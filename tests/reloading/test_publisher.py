@@ -14,6 +14,7 @@ from mcppd.core.generation import Generation
 from mcppd.core.items import Item, make_item
 from mcppd.core.kinds import Kind
 from mcppd.core.modules import Module
+from mcppd.reloading.laps import Laps
 from mcppd.reloading.publisher import Publisher
 
 TOOL = make_offer("t", {"name": "t", "description": "t", "inputSchema": {"type": "object"}})
@@ -41,7 +42,7 @@ class Published:
 
     def publish(self, module: Module) -> None:
         self.next = module
-        self.publisher.publish([module], [], 0.0)
+        self.publisher.publish([module], [], Laps())
 
     def _tell(self, kinds: Collection[Kind]) -> int:
         assert self.publisher.catalog.modules == (self.next,)  # it is served already
@@ -95,10 +96,10 @@ def test_what_broke_and_what_was_repaired_is_logged_once() -> None:
     logged: list[tuple[str, str]] = []
     publisher.log = lambda level, _, text: logged.append((level, text.split(":")[0]))
     good, fault = module(), Fault("bad syntax", "/m/mcpptool.py", 3)
-    publisher.publish([good], [], 0.0)
+    publisher.publish([good], [], Laps())
     for served in (good, replace(good, fault=fault), replace(good, fault=fault), good):
-        publisher.publish([served], [], 0.0)
-    publisher.publish([replace(good, generation=None, fault=fault)], [], 0.0)
+        publisher.publish([served], [], Laps())
+    publisher.publish([replace(good, generation=None, fault=fault)], [], Laps())
     assert logged == [
         ("warning", "what is saved of module 'm' does not load, its last good version answers"),
         ("info", "module 'm' is repaired"),
@@ -112,15 +113,15 @@ def test_a_warning_about_the_registry_is_logged_when_it_is_new() -> None:
     publisher.log = lambda *told: logged.append(told)
     served, warning = module(), Fault("unknown key", "/tools.yaml", 4)
     for warnings in ([], [warning], [warning], []):
-        publisher.publish([served], warnings, 0.0)
+        publisher.publish([served], warnings, Laps())
     assert logged == [("warning", "mcppd", str(warning))]
 
 
 def test_a_directory_that_was_renamed_is_served_from_where_it_is() -> None:
     publisher = Publisher()
     first = module()
-    publisher.publish([first], [], 0.0)
+    publisher.publish([first], [], Laps())
     moved = replace(first, directory="/elsewhere")
-    assert publisher.publish([moved], [], 0.0)
+    assert publisher.publish([moved], [], Laps())
     assert publisher.catalog.modules == (moved,)
-    assert not publisher.publish([moved], [], 0.0)
+    assert not publisher.publish([moved], [], Laps())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from mcppd.reloading.watcher import EVERYTHING, Watcher
+from mcppd.reloading.watcher import EVERYTHING, Watcher, _survey, _with_all_above
 from tests.harness import until
 
 
@@ -126,3 +127,24 @@ async def test_a_link_that_is_pointed_elsewhere_is_followed(tmp_path: Path) -> N
         await seen.again(2)
         (tmp_path / "two" / "below" / "file").write_text("x")
         await seen.of(wanted / "file")
+
+
+def test_each_directory_above_is_asked_about_once_however_many_paths_share_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    is_directory = os.path.isdir
+
+    def counted(path: str) -> bool:
+        asked.append(path)
+        return is_directory(path)
+
+    monkeypatch.setattr(os.path, "isdir", counted)
+    deep = "/".join("d" * 300)
+    wanted = [f"{tmp_path}/{deep}/{number}" for number in range(300)]
+    nearest, _ = _survey([*wanted, str(tmp_path)])
+    assert nearest == {str(tmp_path)}
+    assert len(asked) == len(set(asked)) == 300 + 300 + 1
+    every = _with_all_above(wanted)
+    assert len(every) == 300 + 300 + len(Path(tmp_path).parts)
+    assert {"/", str(tmp_path), f"{tmp_path}/d"} <= every
