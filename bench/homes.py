@@ -78,6 +78,14 @@ class Home:
 
     def start_daemon(self) -> int:
         """Start the daemon, and wait until all that follows from that is over: its process id."""
+        self.launch_daemon()
+        pid = self.daemon_pid()
+        wait_until(lambda: _is_at_rest(pid))
+        return pid
+
+    def launch_daemon(self) -> float:
+        """Start the daemon: the seconds until it has answered what it is asked about itself."""
+        started = time.perf_counter()
         with self._output.open("ab") as output:
             self._daemon = subprocess.Popen(
                 DAEMON,
@@ -88,9 +96,8 @@ class Home:
                 stderr=output,
             )
         wait_until(self.control.exists)
-        pid = self.daemon_pid()
-        wait_until(lambda: _is_at_rest(pid))
-        return pid
+        self.daemon_pid()
+        return time.perf_counter() - started
 
     def daemon_pid(self) -> int:
         """The process id of the daemon, however it was started, once all that is on the disk is served."""

@@ -9,50 +9,28 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Collection, Mapping
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any
 
 from mcppd_shim import places
 
 import mcppd
 from mcppd import dumping, logs
 from mcppd.agents import server_block, shim_command
-from mcppd.core.calls import base_environment
-from mcppd.core.catalog import Catalog
-from mcppd.core.effects import ServerInfo
 from mcppd.core.errors import McppdError
 from mcppd.core.events import Event, Reloaded, Stopping
-from mcppd.core.instructions import instructions
-from mcppd.core.kinds import Kind
-from mcppd.core.list_hashes import list_hashes
 from mcppd.door import Accept, Door
-from mcppd.handing_over import IDLE_LIMIT, Ending, Following, Leaving
-from mcppd.icon import ICON
-from mcppd.reloading.loader import Loader
-from mcppd.reloading.manifests import KeptManifests
-from mcppd.reloading.readings import Readings
-from mcppd.reloading.reloader import Reloader
-from mcppd.reloading.verdicts import Verdicts
-from mcppd.running import raise_descriptor_limit, run_loop
-from mcppd.serving.answers import Answers
+from mcppd.handing_over import IDLE_LIMIT, LAST_TASKS_LIMIT, Ending, Following, Leaving
+from mcppd.parts import Parts
+from mcppd.running import Terminal, raise_descriptor_limit, run_loop
 from mcppd.serving.control import accept_control
-from mcppd.serving.server import AgentServer, Identity
-from mcppd.serving.stored_results import StoredResults
-from mcppd.signing import key_of_run
 from mcppd.starting import Claim
-from mcppd.status import listing, status_of
+from mcppd.status import listing
 from mcppd.supervision import Supervision
 from mcppd.tasks import Tasks
 from mcppd.views import View
-from mcppd.workers.leftovers import Leftovers
-from mcppd.workers.pool import WorkerPool
-from mcppd.workers.spawning import Spawner
 
 logger = logging.getLogger("mcppd")
-
-LAST_TASKS_LIMIT: Final = 1.0
-"""Seconds for what is left to do when everything is closed, such as the last lines of a log."""
 
 
 def run(
@@ -80,10 +58,10 @@ def run(
         view.attach(logger)
     raise_descriptor_limit()
     has_person = not background and supervision.by is None
-    daemon = Daemon(claimed, dict(os.environ), supervision, view, has_person=has_person, stays=stays)
     status = 0
     try:
-        daemon.loader.check_registry()  # before anybody can connect, whose requests would be lost
+        parts = Parts(found, os.environ)  # before anybody can connect, whose requests would be lost
+        daemon = Daemon(claimed, parts, supervision, view, has_person=has_person, stays=stays)
         if has_person and view is None:
             registry = None if found.is_default else found.registry
             text = server_block(shim_command(registry, claimed.named_socket))
@@ -104,22 +82,19 @@ class Daemon:
     def __init__(
         self,
         claimed: Claim,
-        environment: dict[str, str],
+        parts: Parts,
         supervision: Supervision,
         view: View | None = None,
         *,
         has_person: bool = False,
         stays: bool = True,
     ) -> None:
-        found = self.places = claimed.places
+        self.places = claimed.places
         self._lock = claimed.lock
         self._has_person = has_person  # who ends it by ending this process, and then wants none
+        self._terminal = Terminal() if has_person else None
         self._stays = stays
-        self.registry = os.path.realpath(found.registry)
-        self._readings = Readings(str(Path(found.cache, "manifests")))
-        self.loader = Loader(found.registry, environment, found.preferred, self._readings)
-        self.started = time.monotonic()
-        self._environment = environment
+        self._parts = parts
         self._supervision = supervision
         self._view = view
         self._is_stopping = False
@@ -141,39 +116,39 @@ class Daemon:
                 loops += [
                     tasks.create_task(each)
                     for each in (
-                        self.reloader.run(),
-                        self.reloader.follow(),
+                        self._parts.reloader.run(),
+                        self._parts.reloader.follow(),
                         self._door.look_after(self._end),
                         *(() if self._stays else (self._end_when_idle(),)),
                     )
                 ]
                 self._say_started()
-                for leftovers in (self._readings, self.stored):
-                    tasks.create_task(asyncio.to_thread(leftovers.prune))
+                self._parts.prune(tasks)
                 await self._leaving.wait()
                 self._say_stopping()
-                self.pool.close()  # what still runs is answered: its worker ended
+                self._parts.pool.close()  # what still runs is answered: its worker ended
                 await self._leaving.say_goodbye()
             finally:
-                self._close(loops)
+                self._parts.close(loops)
+                self._door.close()
             await tasks.end(LAST_TASKS_LIMIT)
 
     async def _begin(self, tasks: asyncio.TaskGroup, passed: Mapping[str, socket.socket]) -> None:
         """Load everything and listen: first listen, unless there is one to be followed, who listens till then."""
         following = None if self._door.is_ours else Following(self._door, self.places.sockets.control)
         if following is not None:
-            await self.reloader.start()
+            await self._parts.reloader.start()
             await following.take_lock()
         accepts: dict[str, Accept] = {
-            self.places.sockets.mcp: self.agents.accept,
+            self.places.sockets.mcp: self._parts.agents.accept,
             self.places.sockets.control: lambda: accept_control(self._methods(), tasks.create_task),
         }
         self._door.open(accepts, passed)
         if following is not None:
             await following.say_moved()
         else:
-            await self.reloader.start()
-        self.agents.begin(list_hashes(self.reloader.catalog))
+            await self._parts.reloader.start()
+        self._parts.begin()
 
     def _end(self) -> None:
         """Begin to end; a shim may start another."""
@@ -182,6 +157,23 @@ class Daemon:
     def stop(self) -> None:
         """Begin to stop: a person wants no daemon."""
         self._leave(Ending.STOP)
+
+    def _interrupt(self) -> None:
+        """Ctrl-C: begin to stop; the second time without waiting for the calls that run."""
+        if self._is_stopping:
+            self._parts.pool.close()
+        self.stop()
+
+    def _hang_up(self, tasks: asyncio.TaskGroup) -> None:
+        """SIGHUP: a reload; but with its terminal a daemon ends, which nobody would see any more.
+
+        Shims may start another: that a line was lost doesn't mean that somebody wants none.
+        """
+        if self._terminal is not None and self._terminal.is_gone:
+            self._terminal.forget()
+            self._end()
+        else:
+            tasks.create_task(self._reload_by_signal())
 
     def _leave(self, reason: Ending) -> None:
         self._leaving.begin(reason)
@@ -200,82 +192,35 @@ class Daemon:
 
     def status(self) -> Mapping[str, Any]:
         """What there is now: the daemon, its sessions, its modules."""
-        fault = self.reloader.registry_fault
-        head = {
-            "pid": os.getpid(),
-            "version": mcppd.__version__,
-            "registry": self.reloader.registry,
-            "registry_fault": str(fault) if fault else None,
+        reached = {
             "socket": self.places.sockets.mcp,
             "control": self.places.sockets.control,
             "supervisor": self._supervision.by,
             "stays": self._stays,
-            "uptime_seconds": round(time.monotonic() - self.started, 1),
         }
-        report = self.reloader.publisher.last_report
-        rest = {
-            "sessions": self.agents.sessions(),
-            "last_reload": report.as_json() if report else None,
-            "watching": self.reloader.watcher.status(),
-        }
-        return head | status_of(self.reloader.catalog, self.pool.workforce) | rest
+        return {**self._parts.status(), **reached}
 
     def _build(self, tasks: asyncio.TaskGroup) -> None:
-        found = self.places
-        spawner = Spawner(base_environment(self._environment), Leftovers())
-        self.pool = WorkerPool(spawner, str(Path(found.state, "modules")), self._environment, tasks)
-        verdicts = Verdicts(
-            str(Path(found.cache, "schemas.json")), self.pool.checks.check_schemas, self._readings
-        )
-        kept = KeptManifests(str(Path(found.state, "manifests")))
-        self.reloader = Reloader(self.loader, self.pool, verdicts, kept, tasks)
-        self.pool.listener = self.reloader
-        self.stored = StoredResults(str(Path(found.state, "results")), tasks)
-        answers = Answers(self.reloader, self.pool, self.stored, tasks, self._tell)
-        identity = Identity(self._info, self.registry, self._environment, key_of_run(found.state))
-        self.agents = AgentServer(identity, answers, tasks, self._tell)
-        self._door = Door(found.sockets, self._lock, tasks.create_task)
-        self._leaving = Leaving(self.agents, self._door)
-        self.reloader.publisher.tell = self._broadcast
-        self.reloader.publisher.log = self.agents.log
-        self.reloader.files.tell = self.agents.resource_updated
-        self.reloader.publisher.events = self._tell
+        self._parts.join(tasks, self._tell)
+        self._door = Door(self.places.sockets, self._lock, tasks.create_task)
+        self._leaving = Leaving(self._parts.agents, self._door)
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop if self._has_person else self._end)
-        loop.add_signal_handler(signal.SIGHUP, lambda: tasks.create_task(self._reload_by_signal()))
+        loop.add_signal_handler(signal.SIGTERM, self.stop if self._has_person else self._end)
+        loop.add_signal_handler(signal.SIGINT, self._interrupt if self._has_person else self._end)
+        loop.add_signal_handler(signal.SIGHUP, self._hang_up, tasks)
         loop.add_signal_handler(signal.SIGUSR1, lambda: dumping.dump(self.status()))
 
-    def _info(self) -> ServerInfo:
-        """Who we are now: what the registry and the modules say of themselves follows their reloads."""
-        text = instructions(self.reloader.catalog.modules, self.reloader.registry_text)
-        return ServerInfo("mcppd", mcppd.__version__, "mcppd", text, (ICON,))
-
-    def _close(self, loops: list[asyncio.Task[None]]) -> None:
-        """Stop in order: no more reloads, goodbye to the agents, then the workers, then the sockets' files."""
-        self.reloader.watcher.close()
-        for loop in loops:
-            loop.cancel()
-        self.agents.close()
-        self.pool.close()
-        self.stored.close()
-        self._door.close()
-
     def _say_started(self) -> None:
-        self._supervision.ready(self._served())
+        self._supervision.ready(self._parts.served)
         logger.info(
             "mcppd %s serves %s at %s (registry %s, pid %d, %.0f ms)",
             mcppd.__version__,
-            self._served(),
+            self._parts.served,
             self.places.sockets.mcp,
-            self.reloader.registry,
+            self._parts.reloader.registry,
             os.getpid(),
-            (time.monotonic() - self.started) * 1000,
+            (time.monotonic() - self._parts.started) * 1000,
         )
-
-    def _served(self) -> str:
-        catalog: Catalog = self.reloader.catalog
-        return f"{len(list(catalog.listed))} tools of {len(catalog.modules)} modules"
 
     def _tell(self, event: Event) -> None:
         """Have an event noted right after what is being done now: no answer waits for a line of a log."""
@@ -284,7 +229,7 @@ class Daemon:
     def _note(self, event: Event) -> None:
         logs.log_event(event)
         if isinstance(event, Reloaded):
-            self._supervision.show(self._served())
+            self._supervision.show(self._parts.served)
         if self._view is not None:
             self._view.tell(event)
 
@@ -293,9 +238,6 @@ class Daemon:
             await view.show(self.status)
         finally:
             self.stop()
-
-    def _broadcast(self, kinds: Collection[Kind]) -> int:
-        return self.agents.broadcast(kinds, list_hashes(self.reloader.catalog))
 
     async def _reload_by_signal(self) -> None:
         self._door.look(self._end)
@@ -310,23 +252,24 @@ class Daemon:
             "mcppd/reload": self._reload,
             "mcppd/stop": self._stop,
             "mcppd/restart": self._restart,
+            "mcppd/renew": self._renew,
             "mcppd/moved": self._moved,
         }
 
     async def _status(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        await self.reloader.settled(None)
+        await self._parts.reloader.settled(None)
         return self.status()
 
     async def _list(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        await self.reloader.settled(None)
-        return listing(self.reloader.catalog)
+        await self._parts.reloader.settled(None)
+        return listing(self._parts.reloader.catalog)
 
     async def _reload(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         with self._supervision.reloading():
-            return (await self.reloader.reload()).as_json()
+            return (await self._parts.reloader.reload(params.get("module"))).as_json()
 
     async def _stop(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        self.agents.say_stopped()
+        self._parts.agents.say_stopped()
         if params.get("end") is not False:  # else somebody else ends us
             asyncio.get_running_loop().call_soon(self.stop)  # after this answer has been written
         return {}
@@ -335,6 +278,10 @@ class Daemon:
         logger.info("mcppd %s is to follow, pid %s", params.get("version"), params.get("pid"))
         await self._leaving.give_way()
         return {}
+
+    async def _renew(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Replace the workers of one module, and of no other."""
+        return await self._parts.renew(str(params.get("module")))
 
     async def _moved(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         self._leaving.moved()

@@ -28,6 +28,8 @@ LAST_WORDS_LIMIT: Final = 1.0
 """Seconds to answer those that did not: their workers are gone by then, so only the writing is left."""
 MOVING_LIMIT: Final = 2.0
 """Seconds that shims have to go when they were told to: each needs a few milliseconds, and goes by itself after 2 s."""
+LAST_TASKS_LIMIT: Final = 1.0
+"""Seconds for what is left to do when everything is closed, such as the last lines of a log."""
 LOCK_LIMIT: Final = 2.0
 """Seconds in which the one that follows must have the lock once it is free: only a third one can keep it away."""
 FOLLOWED_LIMIT: Final = 5.0

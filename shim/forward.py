@@ -48,8 +48,14 @@ def _forward(options: Options, environ: Mapping[str, str]) -> int:
     paths = socket_paths(options.socket, "" if is_default else registry, environ, posix.getuid())
     identity = None if is_default else real_path(registry)
     hello = hello_line(identity, _workspace(options.workspace), environ, meta_tools=options.meta_tools)
-    traffic = Traffic(Way(paths, options.config, options.socket, environ), hello, parent, _tell)
+    way = Way(paths, options.config, options.socket, environ)
+    traffic = Traffic(way, hello, parent, _tell)
     traffic.run()
+    if traffic.is_confined:
+        from .becoming import become
+
+        way.stay(become(options, environ, way.reason, traffic.untaken()))
+        traffic.run()
     if traffic.host.failure:
         return _fail(f"stdout can't be written: {traffic.host.failure}", FAILED)
     return FAILED if traffic.is_alone and not traffic.host.is_gone else 0

@@ -144,7 +144,7 @@ def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _command(config: str | None, socket: str | None) -> list[str]:
-    command = [sys.executable, _daemon_file(), "serve", "--background"]
+    command = [sys.executable, daemon_file(), "serve", "--background"]
     if config is not None:
         command += ["--config", absolute(config)]
     if socket is not None:
@@ -152,8 +152,8 @@ def _command(config: str | None, socket: str | None) -> list[str]:
     return command
 
 
-def _daemon_file() -> str:
-    """The daemon lies beside the shim, or beside what a link to the shim leads to (in a checkout)."""
+def daemon_file() -> str:
+    """The daemon's main file. It lies beside the shim, or beside what a link to the shim leads to (in a checkout)."""
     for file in (absolute(__file__), real_path(__file__)):
         daemon = file.rpartition("/")[0].rpartition("/")[0] + "/mcppd/__main__.py"
         if exists(daemon):

@@ -60,6 +60,11 @@ class Cutter:
         self._hold(data[end:] if end else data)
         return lines
 
+    @property
+    def broken_off(self) -> bytes:
+        """The beginning of a line whose end hasn't come."""
+        return bytes(self._held)
+
     def rest(self) -> list[bytes]:
         """The line that the end broke off, ended."""
         return self.cut(b"\n") if self._held else []
@@ -103,6 +108,15 @@ class Host:
         if not data:
             self.has_ended = True
             return self._cutter.rest()
+        return self.cut(data)
+
+    @property
+    def broken_off(self) -> bytes:
+        """The beginning of a line whose end hasn't come."""
+        return self._cutter.broken_off
+
+    def cut(self, data: bytes) -> list[bytes]:
+        """The lines that this piece completes; too long ones are answered."""
         lines = self._cutter.cut(data)
         while self._cutter.overlong:
             self._cutter.overlong -= 1

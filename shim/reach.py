@@ -61,7 +61,8 @@ class Way:
             "_lost",
             "_made",
         ),
-        *("_quick", "_socket", "_uid", "is_hopeless", "may_launch", "paths", "reason"),
+        *("_obstacle", "_quick", "_socket", "_uid", "is_confined", "is_hopeless"),
+        *("may_launch", "paths", "reason"),
     )
 
     def __init__(
@@ -86,6 +87,10 @@ class Way:
         """False when the person has stopped the daemon."""
         self.is_hopeless = False
         """Somebody has to change something first; we look on all the same."""
+        self.is_confined = False
+        """A sandbox forbids the socket, there has never been a connection, and we may do without."""
+        self._obstacle = ""
+        """Why we can't do without."""
         self.reason = ""
         """Why there was no connection at the last attempt; a sentence that says where, and what to do."""
 
@@ -131,22 +136,35 @@ class Way:
         self.reason = str(json.loads(b'"%b"' % why))
         self.is_hopeless = True
 
+    def stay(self, why: str) -> None:
+        """We can't do without a daemon, and here is why."""
+        self._obstacle = f"; {why}"
+        self.is_confined = False
+
     def explain(self) -> str:
         """The reason, with the end of the log of the daemon that we started and that doesn't come."""
         text = self.reason + self._end_of_log()
         return "".join([character if character.isprintable() else " " for character in text])
 
     def _connect(self) -> _socket.socket:
-        check_directories(self.paths, self._uid, make=False)
         connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         try:
             connection.setblocking(False)  # a full backlog is EAGAIN, not a wait without a limit
+            self._check_directories(connection)
             connection.connect(self.paths.mcp)
             self._check_peer(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _check_directories(self, connection: _socket.socket) -> None:
+        try:
+            check_directories(self.paths, self._uid, make=False)
+        except PlaceError as error:
+            if error.errno == ENOENT:  # a sandbox says so whether or not there is anything to connect to
+                connection.connect(self.paths.mcp)
+            raise
 
     def _check_peer(self, connection: _socket.socket) -> None:
         # struct ucred: pid, uid, gid, each an int (unix(7))
@@ -163,7 +181,8 @@ class Way:
         where = f"{self.paths.mcp}: [Errno {number}] {posix.strerror(number)}"
         self.is_hopeless = number in SANDBOXED or (isinstance(error, PlaceError) and number not in ABSENT)
         if number in SANDBOXED:
-            self.reason = SANDBOX_SENTENCE + where
+            self.reason = SANDBOX_SENTENCE + where + self._obstacle
+            self.is_confined = self._made == 0.0 and not self._obstacle
         elif self.is_hopeless:
             self.reason = str(error)
         elif number not in ABSENT:

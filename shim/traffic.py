@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Final
 
-    from .reach import Way
+    from .seams import Path
 
 # Each way holds this much before its source has to wait: a few pipes full, and little beside the interpreter.
 BUFFER_BYTES: Final = 256 * 1024
@@ -37,13 +37,15 @@ class Traffic:
 
     __slots__ = (
         *("_connection", "_has_served", "_has_told", "_hello", "_interest", "_is_doubted", "_ledger"),
-        *("_leave_by", "_next", "_parent", "_poll", "_tell", "_way", "host", "is_alone"),
+        *("_leave_by", "_next", "_parent", "_poll", "_tell", "_way", "host", "is_alone", "is_confined"),
     )
 
-    def __init__(self, way: Way, hello: bytes, parent: int, tell: Callable[[str], None]) -> None:
+    def __init__(self, way: Path, hello: bytes, parent: int, tell: Callable[[str], None]) -> None:
         self.host = Host()
         self.is_alone = False
         """There is no daemon, and we answer in its place."""
+        self.is_confined = False
+        """There will never be a daemon, and the host has nothing yet of what a daemon would say."""
         self._way = way
         self._hello = hello
         self._parent = parent
@@ -59,7 +61,8 @@ class Traffic:
         self._interest: dict[int, int] = {}
 
     def run(self) -> None:
-        """Forward until the host has ended and has its answers, or nobody is left to read."""
+        """Forward until the host has ended and has its answers, or nobody is left to read, or it is confined."""
+        self.is_confined = False
         self._reach()
         while not self._is_over():
             self._watch()
@@ -69,10 +72,24 @@ class Traffic:
             if limit is not None:
                 self._look_around()
 
+    def take(self, data: bytes) -> None:
+        """Take in what was read from stdin before."""
+        for line in self.host.cut(data):
+            self._take_line(line)
+
+    def untaken(self) -> bytes:
+        """What has come from stdin and nobody has been given yet."""
+        lines = []
+        for entry in self._ledger.waiting:
+            lines.append(entry.line)
+            if entry.method == INITIALIZE and self._ledger.is_initialized:
+                lines.append(INITIALIZED_LINE)
+        return b"".join(lines) + self.host.broken_off
+
     def _is_over(self) -> bool:
         host = self.host
         is_done = self._is_done() and self._connection is None and not host.unwritten
-        return host.is_gone or bool(host.failure) or is_done
+        return host.is_gone or bool(host.failure) or is_done or self.is_confined
 
     def _is_done(self) -> bool:
         """The host wants nothing more."""
@@ -101,7 +118,7 @@ class Traffic:
         else:
             if monotonic() >= self._next and not self._is_done():
                 self._reach()
-            if self._connection is None and not self.is_alone and self._must_answer():
+            if self._connection is None and not (self.is_alone or self.is_confined) and self._must_answer():
                 self._answer_alone()
 
     # descriptors
@@ -156,16 +173,19 @@ class Traffic:
     def _read_host(self) -> None:
         is_first = self._connection is not None and not self._connection.unsent
         for line in self.host.read():
-            entry = self._ledger.from_host(line)
-            if entry is not None:
-                self._take(entry)
-                self.host.has_ended |= entry.method == EXIT
+            self._take_line(line)
         if self._connection is not None:
             if self.host.has_ended and self._takes():
                 self._connection.put(END_LINE)
                 self._connection.finish()
             elif is_first:
                 self._connection.send()  # it mostly takes it, which saves a poll
+
+    def _take_line(self, line: bytes) -> None:
+        entry = self._ledger.from_host(line)
+        if entry is not None:
+            self._take(entry)
+            self.host.has_ended |= entry.method == EXIT
 
     def _take(self, entry: Entry) -> None:
         """A line that is to go to the daemon, if there is one."""
@@ -228,6 +248,7 @@ class Traffic:
         socket = self._way.attempt()
         if socket is None:
             self._next = monotonic() + self._way.pause()
+            self.is_confined = self._way.is_confined and not self.is_alone
         else:
             self._connection = Connection(socket)
             self._greet(self._connection)

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from bench.figures import call, cold, flood, idle, lists, memory, save, spawn, start, throughput, wedge
+from bench.figures import (
+    call,
+    cold,
+    flood,
+    idle,
+    lists,
+    memory,
+    plan,
+    restart,
+    save,
+    spawn,
+    start,
+    throughput,
+    wedge,
+)
 from bench.plan import Plan
 from bench.results import Figure
 
@@ -18,6 +32,8 @@ FIGURES: Final[dict[str, Callable[[Plan], Figure]]] = {
     "throughput": throughput.measure,
     "wedge": wedge.measure,
     "save": save.measure,
+    "restart": restart.measure,
+    "plan": plan.measure,
     "spawn": spawn.measure,
     "memory": memory.measure,
     "idle": idle.measure,

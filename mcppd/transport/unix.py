@@ -7,6 +7,7 @@ import contextlib
 import errno
 import logging
 import os
+import resource
 import select
 import socket
 import stat
@@ -25,6 +26,8 @@ AT_ONCE: Final = 64
 """Connections that are accepted in a row: then whoever is connected already has a turn."""
 PAUSE: Final = 1.0
 """Seconds until the next try where there is no descriptor or no memory for another connection."""
+RESERVE: Final = 64
+"""Descriptors that connections leave to the rest of us, at most: for files to be read, and three for each worker."""
 _SHORT_OF: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 _CREDENTIALS: Final = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7), SO_PEERCRED)
@@ -100,6 +103,7 @@ class Accepting:
     def _take(self) -> None:
         for _ in range(AT_ONCE):
             try:
+                self._leave_some()
                 connected, _ = self._listener.accept()
             except BlockingIOError:
                 return
@@ -112,6 +116,18 @@ class Accepting:
                 connected.close()
             else:
                 self._spawn(adopt(connected, self._accept))
+
+    def _leave_some(self) -> None:
+        """Raise OSError where the last descriptors would go to somebody who waits."""
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        lowest = os.dup(self._listener.fileno())  # the lowest number that is free (dup(2))
+        os.close(lowest)
+        if (
+            limit != resource.RLIM_INFINITY
+            and lowest >= limit - min(RESERVE, limit // 4)
+            and self.has_waiting
+        ):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     def _wait(self, error: OSError) -> None:
         """Try again later: the queue stays, and so does the reason that woke us."""

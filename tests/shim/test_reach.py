@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import sys
 import time
@@ -15,19 +14,6 @@ from tests.shim.world import PLAIN, Host, World, eventually
 
 AS_ROOT = os.getuid() == 0
 NOBODY = 65534
-# A sandbox as agents have them: the system call number argv[1] fails with EPERM from here on (seccomp(2)).
-CONFINED = """
-import ctypes, os, struct, sys
-program = b"".join(struct.pack("HBBI", *step) for step in (
-    (0x20, 0, 0, 0), (0x15, 0, 1, int(sys.argv[1])), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)))
-steps = ctypes.create_string_buffer(program)
-filter = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(steps)))
-libc = ctypes.CDLL(None, use_errno=True)
-assert libc.prctl(38, 1, 0, 0, 0) == 0
-assert libc.prctl(22, 2, filter, 0, 0) == 0, os.strerror(ctypes.get_errno())
-os.execv(sys.argv[2], sys.argv[2:])
-"""
-CALLS = {"x86_64": {"socket": 41, "connect": 42}, "aarch64": {"socket": 198, "connect": 203}}
 
 
 def reason_of(host: Host) -> str:
@@ -103,34 +89,6 @@ def test_a_socket_that_another_user_serves_is_refused(world: World) -> None:
             os.seteuid(0)
         host = world.start(form=world.plant())
         assert_refused(host, world, str(NOBODY))
-
-
-@pytest.mark.skipif(
-    AS_ROOT and shutil.which("setpriv") is None, reason="optional: root needs setpriv to be as weak as others"
-)
-def test_a_socket_that_may_not_be_used_is_a_sandbox_and_not_a_dead_daemon(world: World) -> None:
-    world.listen()
-    Path(world.socket_path).chmod(0)
-    weak = ("setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "--") if AS_ROOT else ()
-    host = world.start(form=(*weak, *world.plant()))
-    assert_refused(host, world, "sandbox", world.socket_path, "Errno 13")
-    assert Path(world.socket_path).is_socket()
-
-
-@pytest.mark.skipif(
-    os.uname().machine not in CALLS, reason="optional: system call numbers of x86_64, aarch64"
-)
-@pytest.mark.parametrize("call", ["socket", "connect"])
-@pytest.mark.parametrize("daemon", ["running", "absent"])
-def test_a_system_call_that_is_forbidden_is_a_sandbox_and_not_a_dead_daemon(
-    daemon: str, call: str, world: World
-) -> None:
-    if daemon == "running":
-        world.listen()
-    number = str(CALLS[os.uname().machine][call])
-    host = world.start(form=(sys.executable, "-c", CONFINED, number, *world.plant()))
-    assert_refused(host, world, "sandbox", world.socket_path, "Errno 1]")
-    assert Path(world.socket_path).is_socket() is (daemon == "running")
 
 
 def test_a_daemon_that_is_behind_with_accepting_is_waited_for_and_not_doubled(world: World) -> None:
