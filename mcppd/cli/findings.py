@@ -21,6 +21,7 @@ from mcppd.core.items import needs
 from mcppd.core.kinds import Kind
 from mcppd.core.registry import Entry
 from mcppd.core.review import review_manifest, review_names, review_registry
+from mcppd.core.unmatched import unmatched
 from mcppd.core.yaml import read_yaml
 from mcppd.reloading.loaded import ENTRY, MANIFEST, Loaded, Scan
 from mcppd.reloading.loader import Loader
@@ -74,6 +75,7 @@ def check_registry(path: str, environ: Mapping[str, str]) -> Checked:
         checked.add([Finding(True, error.fault)])
     checked.add(_entries(scan, checked.ignored))
     _modules(scan.modules, checked)
+    checked.add(_unmatched(scan))
     return checked
 
 
@@ -103,6 +105,16 @@ def _entries(scan: Scan, ignored: list[str]) -> Iterator[Finding]:
         elif _is_template(entry.path):
             wrong = f"{entry.path} is ignored: its name begins with _, which is for templates"
             yield _at(entry, wrong, is_error=False)
+
+
+def _unmatched(scan: Scan) -> Iterator[Finding]:
+    """What entries say of tools that none of their modules has; nothing where one of those can't be read."""
+    for entry in scan.registry.entries if scan.registry is not None else ():
+        manifests = [each.manifest for each in scan.modules if each.entry.place == entry.place]
+        read = [each for each in manifests if each is not None]
+        if read and len(read) == len(manifests):
+            names = [tool.name for each in read for tool in each.tools]
+            yield from (Finding(False, fault) for fault in unmatched(entry, names))
 
 
 def _is_template(path: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
@@ -50,6 +50,7 @@ class Entry:
     on_broken: "last-good" lets the last good version answer after a broken save, "fail" lets calls fail.
     watch: globs of data files whose change is a reload; absolute, escaped like `path`.
     place: where the entry stands, as a Fault that only waits for a message.
+    patterns: the names and globs under `tools:`, each with its place, as a Fault that only waits for a message.
     fault: what is wrong with one of the options. The entry still stands for its directory, so that nothing else
         serves it without what was meant; what it served before goes on.
     """
@@ -68,6 +69,7 @@ class Entry:
     of_tools: Mapping[str, ToolLimits] = field(default_factory=dict)
     on_broken: OnBroken = "last-good"
     watch: tuple[str, ...] = ()
+    patterns: tuple[tuple[str, Fault], ...] = field(default=(), compare=False)
     fault: Fault | None = None
 
 
@@ -247,6 +249,7 @@ def _entry(options: _Options) -> list[Entry]:
         of_tools=_of_tools(tools),
         on_broken=options.one("on_broken", _on_broken) or "last-good",
         watch=options.each("watch", where.pattern) or (),
+        patterns=tuple(_patterns(tools)),
     )
     options.warn_of_unknown(OPTIONS)
     tools.warn_of_unknown(TOOL_OPTIONS)
@@ -255,6 +258,16 @@ def _entry(options: _Options) -> list[Entry]:
     if not path:
         return []
     return [replace(entry, fault=options.faults[0]) if options.faults else entry]
+
+
+def _patterns(tools: _Options) -> Iterator[tuple[str, Fault]]:
+    """The names and globs of tools, with their places."""
+    for key in TOOL_OPTIONS:
+        said = tools.found.get(key)
+        for at, pattern in enumerate(said) if isinstance(said, list | dict) else ():
+            if isinstance(pattern, str):
+                where = (*tools.path, key, pattern if isinstance(said, dict) else at)
+                yield pattern, tools.document.fault(where, f"`tools: {key}`")
 
 
 def _of_tools(tools: _Options) -> dict[str, ToolLimits]:

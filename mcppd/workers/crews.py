@@ -12,9 +12,10 @@ from mcppd.core.generation import Generation
 from mcppd.core.modules import Module
 from mcppd.core.strikes import Workforce
 from mcppd.workers.crew import Crew, Making
+from mcppd.workers.deaths import WorkerEndedError
 from mcppd.workers.hiring import Hiring
 from mcppd.workers.room import Room, most_workers
-from mcppd.workers.worker import State, Worker, WorkerEndedError
+from mcppd.workers.worker import State, Worker
 
 logger = logging.getLogger("mcppd.workers")
 
@@ -23,6 +24,8 @@ IDLE_LIMIT: Final = 600.0
 SPINNING: Final = (
     "a worker is replaced: it kept a processor busy though no call ran in it (a thread left behind?)"
 )
+SPOILT: Final = "its worker is replaced, so that no other call finds it so"
+SPOILT_STAYS: Final = "its worker stays all the same, since there is only this one (`workers: 1`)"
 IDLE_CHECK: Final = 60.0
 """Seconds between looks at idle workers, while there are any."""
 
@@ -134,6 +137,12 @@ class Crews:
             if (worker := crew.let_spinning_go(number)) is not None:
                 logger.warning("module %s: %s", crew.generation.module, SPINNING)
                 self._tasks.create_task(self.let_go(crew, worker))
+
+    def spoilt(self, worker: Worker, why: str) -> None:
+        """A call did something to its worker that can't be put back; unless it keeps a state, it ends by itself."""
+        crew = self._crews.get(worker.generation)
+        then = SPOILT_STAYS if crew is not None and crew.settings.stateful else SPOILT
+        logger.warning("module %s: a call %s; %s", worker.generation.module, why, then)
 
     def _let_spare_go(self, crew: Crew) -> None:
         for worker in crew.spare():

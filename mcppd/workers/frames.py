@@ -56,6 +56,7 @@ def load_frame(module: Module) -> bytes:
         "files": [[path, len(content)] for path, content in files],
         "search": generation.search,
         "needs": module.needs,
+        "stays": module.settings.stateful,
         "secrets": [*module.settings.env, *module.settings.pass_env],
         "import_name": f"mcpp_tools.{names.identifier(generation.module)}",
     }

@@ -16,9 +16,10 @@ from mcppd.core.modules import Module
 from mcppd.workers.asking import Spawn
 from mcppd.workers.bounds import import_limit, where_to_change
 from mcppd.workers.crew import ImportFailedError
+from mcppd.workers.deaths import WorkerEndedError
 from mcppd.workers.outcomes import ended_text, last_words
 from mcppd.workers.spawning import Spawner, SpawnerLostError, SpawnError
-from mcppd.workers.worker import Watch, Worker, WorkerEndedError
+from mcppd.workers.worker import Watch, Worker
 
 logger = logging.getLogger("mcppd.workers")
 

@@ -8,10 +8,12 @@ from typing import Final
 
 FIRST: Final = 0.1
 """Seconds between two looks while something runs: a fork bomb has made some hundred processes by then."""
-RESTLESS: Final = 1.0
-"""Seconds between two looks at most, while something is left that may go on by itself: a thread, a process."""
+RESTLESS: Final = 0.25
+"""Seconds between two looks at most, while something is left that may go on by itself: a thread, a process. A bomb that
+goes off between calls has made some hundred processes by then, too."""
 LONGEST: Final = 5.0
-"""Seconds between two looks at workers that do nothing at all; a look at one takes a twentieth of a millisecond."""
+"""Seconds between two looks at workers that do nothing at all, and by themselves can't begin to; a look at one takes a
+twentieth of a millisecond."""
 HUNG_LIMIT: Final = 10.0
 """Seconds that the spawner may leave a look unanswered, which takes it milliseconds; then it is stopped, or hangs."""
 

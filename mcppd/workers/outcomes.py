@@ -14,8 +14,9 @@ from mcppd.core.limits import ToolLimits
 from mcppd.core.modules import Module
 from mcppd.core.results import OUTPUT, ToolResult, Whole
 from mcppd.workers.bounds import where_to_change
+from mcppd.workers.deaths import WorkerEndedError
 from mcppd.workers.speech import wanted_level
-from mcppd.workers.worker import Answer, WorkerEndedError
+from mcppd.workers.worker import Answer
 
 
 def surroundings(module: Module, context: CallContext, limit: float | None) -> dict[str, Any]:
@@ -63,9 +64,10 @@ def body_of(result: ToolResult) -> bytes:
 
 def died_text(request: Mapping[str, Any], generation: Generation, error: WorkerEndedError) -> str:
     """What a caller is told whose call went down with its worker."""
+    effect = "It had not begun." if error.is_unread else "Whether it took effect is unknown."
     return (
         f"Error: {_what(request, generation)} did not answer: its process {ended_text(error)} "
-        f"Whether it took effect is unknown. The next call gets a new process.{last_words(error)}"
+        f"{effect} The next call gets a new process.{last_words(error)}"
     )
 
 

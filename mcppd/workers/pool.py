@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from mcppd.core.calls import CallContext
 from mcppd.core.errors import McppdError, RetiredError, ToolError
@@ -22,6 +22,7 @@ from mcppd.core.strikes import Condition, Workforce
 from mcppd.workers.checks import CHECKING, CheckingTools
 from mcppd.workers.crew import Crew, ImportFailedError
 from mcppd.workers.crews import Crews
+from mcppd.workers.deaths import WorkerEndedError
 from mcppd.workers.hiring import Hiring
 from mcppd.workers.outcomes import (
     body_of,
@@ -34,9 +35,12 @@ from mcppd.workers.outcomes import (
 )
 from mcppd.workers.spawning import Spawner
 from mcppd.workers.speech import pass_on
-from mcppd.workers.worker import Watch, Worker, WorkerEndedError
+from mcppd.workers.worker import Watch, Worker
 
 logger = logging.getLogger("mcppd.workers")
+
+UNREAD_TRIES: Final = 3
+"""Workers that a call is given to, each of which ends before it has read it: idle ones may all die at once."""
 
 
 class Listener(Protocol):
@@ -64,7 +68,14 @@ class WorkerPool:
         self.checks = CheckingTools(self._run_check)
         self._crews = Crews(tasks, self.checks.module.generation)
         spawner.looking.spinning = self._crews.spinning
-        watch = Watch(self._joined, pass_on, self._updated, self._crews.asking, tasks.create_task)
+        watch = Watch(
+            self._joined,
+            pass_on,
+            self._updated,
+            self._crews.asking,
+            self._crews.spoilt,
+            tasks.create_task,
+        )
         self._hiring = Hiring(spawner, logs, environment, watch, tasks.create_task)
         self.listener: Listener | None = None
 
@@ -138,7 +149,12 @@ class WorkerPool:
         return await self._run(module, request | surroundings(module, context, limit), context, limit)
 
     async def _run(
-        self, module: Module, request: dict[str, Any], context: CallContext, limit: float | None
+        self,
+        module: Module,
+        request: dict[str, Any],
+        context: CallContext,
+        limit: float | None,
+        tries: int = UNREAD_TRIES,
     ) -> ToolResult:
         generation = module.generation
         assert generation is not None
@@ -155,6 +171,10 @@ class WorkerPool:
         try:
             answer = await worker.call(request, module, context, limit)
         except WorkerEndedError as error:
+            if error.is_unread and tries > 1:  # it was at its end before the call came
+                crew.forget(worker)
+                context.spent.has_begun = False
+                return await self._run(module, request, context, limit, tries - 1)
             if error.death.status is None:  # its spawner went, which is no fault of the module's
                 crew.forget(worker)
             else:
@@ -234,6 +254,17 @@ class WorkerPool:
     def retire_all_but(self, kept: Iterable[Generation]) -> None:
         """Retire every generation but these, and our own."""
         self._crews.retire_all_but(kept)
+
+    async def renew(self, module: Module) -> Fault | None:
+        """Replace every worker of a module: idle ones go now, the others after their call, and one new one comes.
+
+        Where two may not live at the same time (overlap: false) it comes when the others have gone.
+        """
+        assert module.generation is not None
+        if not module.settings.overlap:
+            await self.hold(module.generation)
+        self.retire(module.generation)
+        return await self.prepare(module, run=True)
 
     def workforce(self, generation: Generation | None) -> Workforce:
         """The workers of a generation, and the calls that wait for one."""

@@ -47,10 +47,13 @@ class Room:
         idle = self._oldest_idle(crew)
         if idle is not None:
             self._let_go(*idle)
-        elif crew.engaged > 0:
-            self._short[crew] = None
-            return False
-        return True
+        is_swapped = idle is not None and taken <= self._most
+        if is_swapped or not crew.engaged:
+            return True
+        self._short[crew] = (
+            None  # also where first workers are more than there is room for: those go before others come
+        )
+        return False
 
     def freed(self) -> None:
         """A worker is gone, or has nothing to do: whoever was refused first may ask again."""

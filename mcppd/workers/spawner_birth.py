@@ -10,11 +10,13 @@ import os
 import signal
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TextIO
 
 from . import spawner_processes as processes
 from .child.process import main as be_worker
 from .child.signals import DEFAULT, IGNORED, block, get_handler, set_handler
+from .child.surroundings import standard_streams
+from .child.variables import MARK
 from .spawner_looks import Bounds
 
 _WIRE: Final = 3  # where another interpreter's worker finds its wire
@@ -31,6 +33,7 @@ class Order:
     command: Sequence[str] | None  # None: a fork
     env: Mapping[str, str] | None  # None: that of the spawner
     bounds: Bounds
+    streams: tuple[TextIO, TextIO, TextIO]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,20 @@ def fork(order: Order, wire: int, umask: int) -> Newborn:
     return Newborn(pid, output, start)
 
 
+def made_streams() -> tuple[TextIO, TextIO, TextIO]:
+    """What workers will print to, made once for all of them: on descriptors such as they will have."""
+    kept = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, _FREE) for each in (0, 1, 2)]
+    reading, writing = os.pipe2(os.O_CLOEXEC)
+    try:
+        _put_in_place(null := os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), writing)
+        _close(null)
+        return standard_streams()
+    finally:
+        for place, descriptor in enumerate(kept):
+            os.dup2(descriptor, place)
+        _close(*kept, reading, writing)
+
+
 def explain(error: OSError, command: Sequence[str] | None) -> str:
     """Why a worker could not be made, and what to do about it."""
     what = f"{command[0]} can't be started" if command else "no process can be made"
@@ -86,21 +103,33 @@ def _become_worker(order: Order, wire: int, output: int, start: int, spawner: in
         order.bounds.impose()
         os.umask(umask)
         wire, start = _arrange_descriptors(wire, output, start, is_exec=order.command is not None)
+        env = os.environ if order.env is None else {**order.env, **_mark()}
         if order.command:
-            env = os.environ if order.env is None else order.env
             os.execvpe(order.command[0], list(order.command), env)  # noqa: S606 - no shell, on purpose
-        if order.env is not None:
-            os.environ.clear()
-            os.environ.update(order.env)
+        _set_environment(env)
         os.close(start)
         gc.enable()
-        be_worker(wire)
+        be_worker(wire, order.streams)
     except OSError as error:
         _tell(start, explain(error, order.command))
     except BaseException as error:  # noqa: BLE001 - it must not get back into the spawner's loop
         _tell(start, f"a worker can't be started: {type(error).__name__}: {error}")
     finally:
         os._exit(1)
+
+
+def _mark() -> dict[str, str]:
+    """What is in the environment of everything that this daemon starts."""
+    return {MARK: os.environ[MARK]} if MARK in os.environ else {}
+
+
+def _set_environment(wanted: Mapping[str, str]) -> None:
+    """Change only what differs: each variable that is set anew costs 20 KB of memory that was shared before."""
+    for name in os.environ.keys() - wanted.keys():
+        del os.environ[name]
+    for name, value in wanted.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
 
 
 def _default_signals(*, is_python: bool) -> None:
@@ -119,14 +148,16 @@ def _default_signals(*, is_python: bool) -> None:
 def _arrange_descriptors(wire: int, output: int, start: int, *, is_exec: bool) -> tuple[int, int]:
     """Put 0, 1 and 2 in their places and close everything but the wire and the start pipe."""
     wire, output, start = (fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, _FREE) for each in (wire, output, start))
-    null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    os.dup2(null, 0)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+    _put_in_place(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), output)
     if is_exec:
         wire = os.dup2(wire, _WIRE)
     _close_others({0, 1, 2, wire, start})
     return wire, start
+
+
+def _put_in_place(null: int, output: int) -> None:
+    for place, descriptor in enumerate((null, output, output)):
+        os.dup2(descriptor, place)
 
 
 def _close_others(kept: Collection[int]) -> None:

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from . import spawner_processes as processes
 
+REST: Final = 5.0
+"""Seconds between two looks at a worker that does nothing, while others make looks more often."""
 SURE_INTERVAL: Final = 1.0
 """Seconds between two exact measurements of one worker's memory: one of a gigabyte takes ten milliseconds."""
 WINDOW: Final = 0.5
@@ -42,7 +44,7 @@ class Looks:
 
     bounds: Bounds
     excess: dict[str, Any] | None = None  # {limit, used, allowed}: why it was ended
-    is_restless: bool = False  # something of it may go on by itself
+    is_restless: bool = True  # something of it may go on by itself
     _seen: float = 0.0  # when it was looked at last
     _time: float = 0.0  # the processor time it had taken by then
     _idle: float = 0.0  # seconds without a call, of this window
@@ -55,6 +57,10 @@ class Looks:
         """Whether it works on and on without a call: a thread that was left behind."""
         return self._spun >= SPIN_LIMIT
 
+    def is_due(self, now: float, *, idle: bool) -> bool:
+        """Whether there may be anything new: not if it had no call, and nothing of it goes on by itself."""
+        return not idle or self.is_restless or now - self._seen >= REST
+
     def look(self, pid: int, now: float, *, idle: bool) -> None:
         """Look at it; `idle`: it had no call since the last look. `now` is monotonic time."""
         if self.excess is not None:
@@ -65,7 +71,7 @@ class Looks:
             self._exceeded("processes", None, allowed)
             return
         is_busy = self._note_work(pid, now, idle=idle)
-        self.is_restless = len(found) > 1 or is_busy
+        self.is_restless = len(found) > 1 or is_busy or processes.threads(pid) > 1
         self._measure(found, now)
 
     def _note_work(self, pid: int, now: float, *, idle: bool) -> bool:

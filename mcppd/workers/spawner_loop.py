@@ -19,11 +19,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from . import spawner_processes as processes
-from .spawner_birth import Newborn, Order, explain, fork
+from .spawner_birth import Newborn, Order, explain, fork, made_streams
 from .spawner_looks import Bounds, Looks
+from .spawner_memory import OutOfMemory
 from .spawner_output import TAIL, Logs, OutputLog, last_characters
 
 PACKET: Final = 1024 * 1024
@@ -54,6 +55,8 @@ class Worker:
     looks: Looks
     is_starting: bool = True
     is_ending: bool = False  # it has been killed
+    was_ended: bool = False  # and lived until then
+    oom_kills: int = 0  # that the kernel has made since the last look, if this may be one of them
     error: str = ""  # why it could not start
     tail: bytes = b""
     status: int = 0
@@ -63,13 +66,15 @@ class Worker:
 class Spawner:
     """Serves one control socket."""
 
-    def __init__(self, control: socket.socket, umask: int) -> None:
+    def __init__(self, control: socket.socket, umask: int, streams: tuple[TextIO, TextIO, TextIO]) -> None:
         self._control = control
         self._umask = umask
         self._logs = Logs()
         self._workers: dict[int, Worker] = {}  # those that live, by number
         self._dead: list[Worker] = []  # those whose death has not been reported
         self._unsent: deque[bytes] = deque()
+        self._memory = OutOfMemory()
+        self._streams = streams
         self._closing: float | None = None  # when to stop waiting for what is being ended
         self._poll = select.poll()
         self._actions: dict[int, Callable[[], None]] = {}
@@ -124,7 +129,7 @@ class Spawner:
         match request:
             case {"op": "spawn", "worker": int(number), "log": str(log), "command": command, "env": env}:
                 bounds = Bounds(request.get("memory"), request.get("processes"))
-                self._spawn(Order(number, log, command, env, bounds), descriptors)
+                self._spawn(Order(number, log, command, env, bounds, self._streams), descriptors)
             case {"op": "end", "worker": int(number)}:
                 if number in self._workers:
                     self._end(self._workers[number])
@@ -201,9 +206,12 @@ class Spawner:
     def _look(self, idle: Collection[int]) -> None:
         """Look at every worker, end those that take too much, and tell of those that don't rest."""
         spinning, is_restless = [], False
+        self._memory.look(time.monotonic())
         for worker in self._workers.values():
-            looks = worker.looks
-            looks.look(worker.born.pid, time.monotonic(), idle=worker.number in idle)
+            looks, now, is_idle = worker.looks, time.monotonic(), worker.number in idle
+            if not looks.is_due(now, idle=is_idle):
+                continue
+            looks.look(worker.born.pid, now, idle=is_idle)
             if looks.excess is not None:
                 self._end(worker)
             elif looks.is_spinning:
@@ -215,7 +223,8 @@ class Spawner:
 
     def _end(self, worker: Worker) -> None:
         """Kill a worker, its group at one stroke, and what it started; until it has ended, again and again."""
-        worker.is_ending = True
+        if not worker.is_ending:
+            worker.is_ending, worker.was_ended = True, not processes.is_going(worker.born.pid)
         processes.kill_group(worker.born.pid)
         processes.kill_trees([worker.born.pid])
 
@@ -227,6 +236,8 @@ class Spawner:
             if worker is not None:
                 del self._workers[worker.number]
                 worker.status, worker.deadline = status, time.monotonic() + SWEEP_LIMIT
+                if status == signal.SIGKILL and not worker.was_ended:
+                    worker.oom_kills = self._memory.killed()
                 self._dead.append(worker)
 
     def _bury(self) -> None:
@@ -263,6 +274,8 @@ class Spawner:
                 "status": worker.status,
                 "output": last_characters(worker.tail),
                 "excess": worker.looks.excess,
+                "ended": worker.was_ended,
+                "oom_kills": worker.oom_kills,
             }
         )
 
@@ -287,10 +300,11 @@ def main(descriptor: int) -> None:
     signals = _signals()
     for name in _PRELOADED:
         importlib.import_module(name)
+    streams = made_streams()
     gc.disable()
     gc.collect()
     gc.freeze()  # a collection in a worker would copy every page that it shares with this process
-    Spawner(control, umask).run(signals)
+    Spawner(control, umask, streams).run(signals)
     os._exit(0)
 
 

@@ -12,15 +12,21 @@ from typing import Final
 
 _PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_SIGKILL: Final = int(signal.SIGKILL)
+_PF_EXITING: Final = 0x4  # linux/sched.h; descriptors are closed before a process is a zombie
 _TICK: Final = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _MUCH: Final = 64 * 1024
-_LINKS_OF_ONE: Final = 3  # of /proc/<pid>/task: itself, its parent's, and one thread's
+_LINKS_OF_ONE: Final = 3  # of /proc/<pid>/task: its own two, and one for each thread
 _TELLS_CHILDREN: Final = os.path.exists(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
 _TAKEN: Final = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
 """What of smaps_rollup can't be had back by dropping a cache: pages of files can, and are shared with others."""
 
-_library = ctypes.CDLL(None, use_errno=True)
+_control = ctypes.CDLL(None).prctl
+_control.argtypes = (
+    ctypes.c_int,
+    *[ctypes.c_ulong] * 4,
+)  # said once: else each worker works it out, for 140 KB
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,7 @@ class Process:
 
 def die_with_parent(parent: int) -> None:
     """Let the kernel kill this process when its parent ends, which may have happened already."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 
@@ -76,16 +82,24 @@ def children(pid: int) -> list[int]:
     try:
         is_single = os.stat(f"/proc/{pid}/task").st_nlink == _LINKS_OF_ONE
         for thread in (pid,) if is_single else os.listdir(f"/proc/{pid}/task"):
-            found += map(int, _content(f"/proc/{pid}/task/{thread}/children").split())
+            found += map(int, content(f"/proc/{pid}/task/{thread}/children").split())
     except OSError:  # it ended meanwhile
         pass
     return found
 
 
+def threads(pid: int) -> int:
+    """How many threads a process has."""
+    try:
+        return os.stat(f"/proc/{pid}/task").st_nlink - _LINKS_OF_ONE + 1
+    except OSError:  # it ended meanwhile
+        return 0
+
+
 def resident(pid: int) -> int:
     """Bytes of memory that a process has at hand; what it shares with others counts for each of them."""
     try:
-        return int(_content(f"/proc/{pid}/statm").split()[1]) * _PAGE
+        return int(content(f"/proc/{pid}/statm").split()[1]) * _PAGE
     except (OSError, IndexError):  # it ended meanwhile
         return 0
 
@@ -96,7 +110,7 @@ def proportional(pid: int) -> int:
     Slow: every page is looked at. What can't be looked at counts as `resident` says.
     """
     try:
-        lines = _content(f"/proc/{pid}/smaps_rollup").splitlines()
+        lines = content(f"/proc/{pid}/smaps_rollup").splitlines()
     except ProcessLookupError:
         return 0
     except OSError:  # of another user: a tool may start a set-user-id program
@@ -104,10 +118,24 @@ def proportional(pid: int) -> int:
     return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith(_TAKEN))
 
 
+def parent(pid: int) -> int:
+    """The parent of a process; 0 for none."""
+    process = _process(pid)
+    return process.parent if process is not None else 0
+
+
+def started(pid: int) -> int:
+    """When a process was started, in ticks since the machine was; 0 if there is none."""
+    try:
+        return int(content(f"/proc/{pid}/stat").rpartition(b")")[2].split()[19])
+    except OSError:
+        return 0
+
+
 def processor_time(pid: int) -> float:
     """Seconds that a process has kept processors busy, in steps of a hundredth; its children aside."""
     try:
-        user, system = _content(f"/proc/{pid}/stat").rpartition(b")")[2].split()[11:13]
+        user, system = content(f"/proc/{pid}/stat").rpartition(b")")[2].split()[11:13]
     except (OSError, ValueError):  # it ended meanwhile
         return 0.0
     return (int(user) + int(system)) * _TICK
@@ -150,9 +178,18 @@ def kill_group(leader: int) -> None:
         return
 
 
+def is_going(pid: int) -> bool:
+    """Whether a process has ended, or is past everything but the report of its end."""
+    try:
+        fields = content(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    except OSError:
+        return True
+    return fields[0] in (b"Z", b"X") or bool(int(fields[6]) & _PF_EXITING)
+
+
 def _process(pid: int) -> Process | None:
     try:
-        text = _content(f"/proc/{pid}/stat")
+        text = content(f"/proc/{pid}/stat")
     except OSError:  # it ended meanwhile
         return None
     state, parent = text.rpartition(b")")[2].split()[:2]  # the name before it may hold anything
@@ -164,7 +201,7 @@ def _has_ended(pid: int) -> bool:
     return process is None or process.is_zombie
 
 
-def _content(path: str) -> bytes:
+def content(path: str) -> bytes:
     """What a file of the kernel says. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # a fifth of the time that a file object takes
     try:
@@ -177,6 +214,5 @@ def _content(path: str) -> bytes:
 
 
 def _prctl(option: int, value: int) -> None:
-    if _library.prctl(option, value, 0, 0, 0):
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+    if _control(option, value, 0, 0, 0):
+        raise OSError(f"prctl({option}, {value}) was refused")

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import array
 import asyncio
-import contextlib
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from mcppd.core.errors import McppdError
+from mcppd.workers import marks
 from mcppd.workers.bounds import Bounds, Excess
+from mcppd.workers.deaths import Death
 from mcppd.workers.leftovers import Leftovers
 from mcppd.workers.looking import Looking
 
@@ -39,27 +39,6 @@ class SpawnError(McppdError):
 
 class SpawnerLostError(McppdError):
     """The spawner ended while it was asked for something; a new one will be started."""
-
-
-@dataclass(frozen=True, slots=True)
-class Death:
-    """How a worker ended: its wait status (None if its spawner went with it), its last output, why it was ended."""
-
-    status: int | None
-    output: str = ""
-    excess: Excess | None = None
-
-    def __str__(self) -> str:
-        if self.excess is not None:
-            return str(self.excess)
-        if self.status is None:
-            return "ended together with the process that looks after the workers"
-        if os.WIFSIGNALED(self.status):
-            number = os.WTERMSIG(self.status)
-            with contextlib.suppress(ValueError):
-                return f"was killed by {signal.Signals(number).name}"
-            return f"was killed by signal {number}"
-        return f"exited with status {os.WEXITSTATUS(self.status)}"
 
 
 class Spawner:
@@ -161,7 +140,8 @@ class Spawner:
                 [sys.executable, "-P", "-E", "-B", SPAWNER, str(theirs.fileno())],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
-                env=self._environment,
+                stdout=2,  # what a spawner may say is for people; stdout may be an agent's
+                env=self._environment | marks.own(),
                 cwd="/",
                 start_new_session=True,  # a signal to the daemon's group must not take the workers first
             )
@@ -259,7 +239,14 @@ class Spawner:
                     failed.set_exception(SpawnError(report["error"]))
             case "died":
                 excess = Excess(**report["excess"]) if report["excess"] else None
-                _settle(self._forget(number), Death(report["status"], report["output"], excess))
+                death = Death(
+                    report["status"],
+                    report["output"],
+                    excess,
+                    was_ended=report["ended"],
+                    oom_kills=report["oom_kills"],
+                )
+                _settle(self._forget(number), death)
             case "looked":
                 self.looking.answered(report["spinning"], restless=report["restless"])
 

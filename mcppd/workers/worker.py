@@ -13,7 +13,7 @@ import contextlib
 import enum
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -29,23 +29,18 @@ from mcppd.core.modules import Module
 from mcppd.transport.link import Link
 from mcppd.workers.asking import Clock, OpenQuestions, Spawn
 from mcppd.workers.bounds import bounds_of
+from mcppd.workers.deaths import Death, WorkerEndedError
 from mcppd.workers.frames import encoded, fault_of, is_whole, load_frame, split
-from mcppd.workers.spawning import Death, Spawner
+from mcppd.workers.spawning import Spawner
 
 CHILD: Final = str(Path(__file__).with_name("child"))
 """What another interpreter runs as a worker: standard library only."""
 DEATH_LIMIT: Final = 5.0
 """Seconds to wait for the report of a death that was asked for or seen; the spawner reports within milliseconds."""
+WIRE_LIMIT: Final = 0.5
+"""Seconds from the report of a death to the end of the wire, which is there already: somebody else may hold it."""
 GRACE: Final = 2.0
 """Seconds a cancelled call, or a worker that is told to go, may take to end by itself."""
-
-
-class WorkerEndedError(McppdError):
-    """The worker ended before it answered."""
-
-    def __init__(self, death: Death) -> None:
-        super().__init__(str(death))
-        self.death = death
 
 
 class State(enum.Enum):
@@ -72,6 +67,7 @@ class Watch:
     log: Callable[[Module, CallContext, str, bytes], None]  # a level and the JSON of the data
     updated: Callable[[Generation, str], None]  # the uri of a resource
     asking: Callable[[Worker], None]  # it began to wait for its client, or has stopped waiting
+    spoilt: Callable[[Worker, str], None]  # what a call did that can't be put back
     spawn: Spawn
 
 
@@ -100,6 +96,10 @@ class Worker:
         self._context: CallContext | None = None  # of the call that runs
         self._questions: OpenQuestions | None = None  # of the last call, if it asked any
         self._call = 0
+        self._is_last = False  # nothing was sent to it after its last request
+        self._is_over = False  # its wire has ended
+        self._is_cut = False  # and nobody had told it to go, or it said what makes no sense
+        self._dead: Death | None = None
 
     @property
     def is_running(self) -> bool:
@@ -117,18 +117,18 @@ class Worker:
         `environment` is what the module is imported with, None for the base alone.
         """
         ours, theirs = socket.socketpair()
-        try:
-            bounds = bounds_of(self._module.settings)
-            self.number, self._death = await self._spawner.spawn(
-                theirs, log, self._command(), environment, bounds
-            )
-        except BaseException:
-            ours.close()
-            raise
-        self._death.add_done_callback(self._died)
         ours.setblocking(False)
-        await asyncio.get_running_loop().create_connection(lambda: self._link, sock=ours)
-        self._link.send(load_frame(self._module))
+        with theirs:
+            await asyncio.get_running_loop().create_connection(lambda: self._link, sock=ours)
+            self._link.send(load_frame(self._module))  # it is there before anybody can read it: nobody waits
+            try:
+                self.number, self._death = await self._spawner.spawn(
+                    theirs, log, self._command(), environment, bounds_of(self._module.settings)
+                )
+            except BaseException:
+                self._link.abort()
+                raise
+        self._death.add_done_callback(self._died)
 
     async def prepare(self, *, run: bool, is_compiled: bool = False) -> tuple[Fault | None, str | None]:
         """Compile the generation, and with `run` import it: (fault, warning); raises WorkerEndedError."""
@@ -163,7 +163,7 @@ class Worker:
 
     async def wind_down(self) -> bool:
         """After a call was given up: tell the tool, give it its grace; whether the worker can go on."""
-        self._link.send(encode_frame(orjson.dumps({"op": "cancel", "id": self._call})))
+        self._say(encode_frame(orjson.dumps({"op": "cancel", "id": self._call})))
         with contextlib.suppress(TimeoutError, WorkerEndedError):
             async with asyncio.timeout(GRACE):
                 assert self._reply is not None
@@ -212,6 +212,7 @@ class Worker:
         try:
             self._take(orjson.loads(frame[0]), frame[1])
         except (ValueError, KeyError, TypeError, AttributeError):
+            self._is_cut = True
             self._spawner.end(self.number)
 
     def _take(self, header: Mapping[str, Any], blob: bytes) -> None:
@@ -228,6 +229,8 @@ class Worker:
             case "met":
                 self.generation.meet(header["missed"], header["written"])
                 self._watch.joined(self.generation)
+            case "spoilt":
+                self._spoil(str(header["why"]))
             case "updated":
                 for uri in header["uris"]:
                     self._watch.updated(self.generation, uri)
@@ -246,17 +249,21 @@ class Worker:
 
     def ended(self) -> None:
         """Its wire is at its end: it is exiting, or a tool closed the descriptor; either way it is of no use."""
+        self._is_over = True
         if self.state is not State.ENDED:
+            self.state, self._is_cut = State.ENDED, True  # any -> ended
             self._spawner.end(self.number)
+        self._end_requests()
 
     def closed(self) -> None:
-        """The link is gone; what matters is the report of the death."""
+        """The link is gone, with what the worker had not read; what matters is the report of the death."""
+        self.ended()
 
     # inside
 
     async def _ask(self, request: Mapping[str, Any], limit: float | None = None) -> Answer:
         if self.state is State.ENDED:
-            raise WorkerEndedError(await self.death())
+            raise WorkerEndedError(await self.death(), is_unread=True)
         try:
             frame = encode_frame(encoded(request))
         except FramingError as error:
@@ -266,6 +273,7 @@ class Worker:
         self._reply, self._asker = loop.create_future(), loop.create_future()
         self._spawner.looking.begins(self.number)
         self._link.send(frame)
+        self._is_last = True
         self._clock = Clock(limit, self._expired) if limit is not None else None
         try:
             answer = await self._asker
@@ -301,7 +309,19 @@ class Worker:
             frame = encode_frame(encoded({**head, **reply}))
         except McppdError as error:  # an answer that no frame can hold, or nested beyond all reason
             frame = encode_frame(encoded(head | {"error": f"the client's answer can't be used: {error}"}))
+        self._say(frame)
+
+    def _say(self, frame: bytes) -> None:
+        """Send what belongs to a request that it has."""
+        self._is_last = False
         self._link.send(frame)
+
+    def _spoil(self, why: str) -> None:
+        """A call has spoilt what the next ones would need; unless it keeps a state, it is on its way out."""
+        self._watch.spoilt(self, why)
+        if not self._module.settings.stateful:
+            self.state = State.ENDED  # any -> ended
+            asyncio.get_running_loop().call_later(GRACE, self._spawner.end, self.number)
 
     def _asking(self) -> None:
         """Its call began to wait for its client, or goes on."""
@@ -323,11 +343,23 @@ class Worker:
                 waiting.set_result(answer)
 
     def _died(self, death: asyncio.Future[Death]) -> None:
-        self.state = State.ENDED  # any -> ended
+        self.state, self._dead = State.ENDED, death.result()  # any -> ended
+        self._end_requests()
+        asyncio.get_running_loop().call_later(WIRE_LIMIT, lambda: self._end_requests(is_late=True))
+
+    def _end_requests(self, *, is_late: bool = False) -> None:
+        """Tell whoever waits for an answer how it ended, once both are known: its death, and the end of its wire.
+
+        An error there means that it had not read all that was sent: then its last request never began.
+        """
+        if self._dead is None or not (self._is_over or is_late):
+            return
+        unread = self._is_last and isinstance(self._link.error, ConnectionError)
         self._link.abort()
         for waiting in (self._reply, self._asker):
             if waiting is not None and not waiting.done():
-                waiting.set_exception(WorkerEndedError(death.result()))
+                death = replace(self._dead, is_cut=self._is_cut)
+                waiting.set_exception(WorkerEndedError(death, is_unread=unread))
                 waiting.exception()  # nobody may be waiting any more
 
     def _command(self) -> list[str] | None:

@@ -36,7 +36,6 @@ class Death:
     said: tuple[str, ...]
     options: dict[str, Any] = field(default_factory=dict)  # of the module, in the registry
     is_death: bool = True  # whether the next call has a new worker
-    is_unknown: bool = True  # whether it may have taken effect
 
 
 DEATHS = {
@@ -73,11 +72,19 @@ DEATHS = {
     "a grandchild in a session of its own": Death(
         SLEEPER.format(", start_new_session=True"), ("status 5", "its last line")
     ),
+    "a closed connection": Death(
+        "os.closerange(3, 1024)\ntime.sleep(1000)", ("closed the worker's connection", "its last line")
+    ),
+    "a closed output": Death(
+        "os.closerange(0, 3)\nraise ValueError('bad')", ("ValueError: bad",), is_death=False
+    ),
     "a fork bomb": Death(
-        "while True: os.fork()", ("more than 24 processes", "`processes`"), {"processes": 24}
+        "for _ in range(9): os.fork()\ntime.sleep(1000)",
+        ("more than 24 processes", "`processes`"),
+        {"processes": 24},
     ),
     "processes without end, each in a session of its own": Death(
-        "while True:\n    time.sleep(0.001)\n    if not os.fork(): os.setsid(); time.sleep(1000)",
+        "for _ in range(500):\n    time.sleep(0.001)\n    if not os.fork(): os.setsid(); time.sleep(1000)",
         ("more than 24 processes", "`processes`", "tools.yaml"),
         {"processes": 24},
     ),
@@ -118,7 +125,7 @@ async def test_a_worker_that_is_killed_from_outside_is_told_by_its_signal(tmp_pa
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", ("SIGKILL during the import",), {}),
         ("held = [b'x' * 2**24 for _ in iter(int, 1)]", ("MemoryError", "64M: `memory`"), {"memory": "64M"}),
         (
-            "import os\nwhile True: os.fork()",
+            "import os, time\nfor _ in range(9): os.fork()\ntime.sleep(1000)",
             ("more than 24 processes", "during the import", "`processes`"),
             {"processes": 24},
         ),
@@ -144,6 +151,18 @@ async def test_a_thread_left_spinning_costs_its_worker_and_no_call(tmp_path: Pat
         await until(lambda: not Path(f"/proc/{spinning}").exists())
         assert await there.worker() != spinning
         assert there.daemon.output.count("though no call ran in it") == 1
+
+
+async def test_processes_without_end_between_calls_are_noticed(tmp_path: Path) -> None:
+    async with scene(tmp_path, workers=2, processes=24) as there:
+        bomb = (
+            "def bomb():\n    time.sleep(0.5)\n    for _ in range(9): os.fork()\n    time.sleep(1000)\n"
+            "threading.Thread(target=bomb).start()"
+        )
+        first = int(await there.caller.text("run", {"code": bomb}))
+        await until(lambda: not is_alive(first))
+        await until(lambda: not left_by(there.daemon))
+        assert await there.worker() != first
 
 
 async def test_a_spawner_that_is_killed_loses_no_queued_call_and_leaves_nothing(tmp_path: Path) -> None:
@@ -172,6 +191,25 @@ async def test_a_daemon_that_is_killed_takes_everything_with_it(tmp_path: Path) 
             await client.close()
         assert not running.done()
         await there.daemon.stop(signal.SIGKILL)
+        await until(lambda: not any(map(is_alive, started)))
+
+
+async def test_what_a_daemon_left_that_was_killed_with_its_spawner_is_ended_by_the_next(
+    tmp_path: Path,
+) -> None:
+    async with scene(tmp_path, workers=1) as there:
+        running = there.caller.ask("tools/call", {"name": "run", "arguments": {"code": LEAVE + STAY}})
+        await until((tmp_path / "caller" / "began").exists)
+        started = processes_below(there.daemon.pid)
+        await there.quiet()
+        for client in (there.caller, there.other):  # they would start another daemon
+            await client.close()
+        running.cancel()
+        os.kill(there.daemon.pid, signal.SIGSTOP)  # at one stroke: neither sees the other's end
+        os.kill(there.spawner(), signal.SIGKILL)
+        await there.daemon.stop(signal.SIGKILL)
+        assert any(map(is_alive, started))  # in sessions of their own
+        await there.daemon.start()
         await until(lambda: not any(map(is_alive, started)))
 
 

@@ -60,6 +60,15 @@ async def test_a_tool_has_its_own_time_limit_and_the_registry_a_word_over_it(
     assert "0.3 s" in await client.failure("sleeps")
 
 
+async def test_limits_of_tools_that_are_not_there_are_shown(two: Daemon, connect: Connect) -> None:
+    limits = "    tools: {limits: {workz: {timeout: 1}, 'nap*': {timeout: 0.3}}}\n"
+    two.registry.write_text(f"modules:\n  - path: tools/one\n{limits}  - path: tools/other\n")
+    assert "0.3 s" in await (await connect()).failure("naps")
+    [warning] = (await module(two))["warnings"]
+    assert f"{two.registry}:3:22: " in warning
+    assert "did you mean works?" in warning
+
+
 async def test_a_module_that_dies_again_and_again_is_paused_for_and_says_so(
     two: Daemon, connect: Connect
 ) -> None:

@@ -44,7 +44,7 @@ ENDS = {
     "abort": "was killed by SIGABRT",
     "segfault": "was killed by SIGSEGV",
     "kill": "was killed by SIGKILL",
-    "close": "was killed by SIGKILL",
+    "close": "closed the worker's connection",
 }
 
 

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-from tests.workers.child_peer import ENDS, Child
-
-
-@pytest.fixture(params=ENDS)
-def child(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Child]:
-    with Child(tmp_path, request.param) as made:
-        yield made
+from tests.workers.child_peer import Child
 
 
 def test_threads_may_ask_at_once_and_each_gets_its_answer(child: Child) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.workers.child_peer import ENDS, Child
+from tests.workers.child_peer import Child
 
 RETURNS = {
     "get_prompt": "def get_prompt(name, arguments, context): return eval(arguments['value'])",
@@ -24,12 +22,6 @@ class Model:
     def __init__(self, **members): self.members = members
     def model_dump(self, mode): return self.members
 """
-
-
-@pytest.fixture(params=ENDS)
-def child(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Child]:
-    with Child(tmp_path, request.param) as made:
-        yield made
 
 
 def returned(child: Child, function: str, value: str, mime_type: str | None = None) -> Any:

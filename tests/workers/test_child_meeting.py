@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,16 +10,8 @@ from tests.workers.child_peer import INTERPRETERS, Child, write_module
 
 
 @pytest.fixture(params=INTERPRETERS)
-def child(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Child]:
-    (tmp_path / "run").mkdir()
-    with Child(tmp_path / "run", request.param) as made:
-        yield made
-
-
-@pytest.fixture
-def module(tmp_path: Path) -> Path:
-    (tmp_path / "module").mkdir()
-    return tmp_path / "module"
+def python(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 def _met(child: Child, key: str) -> set[str]:

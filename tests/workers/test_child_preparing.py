@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.workers.child_peer import ENDS, Child, write_module
+from tests.workers.child_peer import Child, write_module
 
 GOOD = """
     def execute(tool_name, arguments, context=None):
         return {"success": True, "result": "fine"}
 """
-
-
-@pytest.fixture(params=ENDS)
-def child(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Child]:
-    (tmp_path / "run").mkdir()
-    with Child(tmp_path / "run", request.param) as made:
-        yield made
-
-
-@pytest.fixture
-def module(tmp_path: Path) -> Path:
-    (tmp_path / "module").mkdir()
-    return tmp_path / "module"
 
 
 def prepare(child: Child, module: Path, *, run: bool = False) -> dict[str, Any]:

@@ -6,18 +6,11 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.workers.child_peer import ENDS, Child, is_alive, wait_until
-
-
-@pytest.fixture(params=ENDS)
-def child(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Child]:
-    with Child(tmp_path, request.param) as made:
-        yield made
+from tests.workers.child_peer import Child, is_alive, wait_until
 
 
 def test_a_fork_that_returns_from_execute_never_speaks(child: Child) -> None:

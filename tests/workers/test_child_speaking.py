@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.workers.child_peer import ENDS, Child
-
-
-@pytest.fixture(params=ENDS)
-def child(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Child]:
-    with Child(tmp_path, request.param) as made:
-        yield made
-
+from tests.workers.child_peer import Child
 
 SPEAKS = """
     import threading, time

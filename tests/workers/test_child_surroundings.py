@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.workers.child_peer import ENDS, Child, wait_until
-
-
-@pytest.fixture(params=ENDS)
-def child(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Child]:
-    with Child(tmp_path, request.param) as made:
-        yield made
-
+from tests.workers.child_peer import LIMIT, Child, wait_until
 
 WHERE = """
     import os, signal, sys, time
@@ -141,6 +134,17 @@ SPOILT = {
     "(20, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))",
     "locale.setlocale(locale.LC_NUMERIC) == 'C'": "locale.setlocale(locale.LC_ALL, 'C.UTF-8')",
     "sys.getrecursionlimit() < 10**6": "sys.setrecursionlimit(10**8)",
+    "os.popen('echo $SNEAKED').read() == '\\n'": "os.putenv('SNEAKED', '1')",
+    "os.popen('echo $KEPT').read() == 'kept\\n'": "os.unsetenv('KEPT')",
+    "time.localtime(0).tm_hour == 0": "(os.putenv('TZ', 'UTC-5'), time.tzset())",
+    "time.tzname[0] == 'UTC'": "(os.putenv('TZ', 'XYZ-5'), time.tzset(), os.unsetenv('TZ'))",
+    "signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL": "signal.signal(signal.SIGUSR1, signal.SIG_IGN)",
+    "signal.getsignal(signal.SIGWINCH) is signal.SIG_DFL": "signal.signal(signal.SIGWINCH, print)",
+    "sys.gettrace() is None": "sys.settrace(lambda *_: None)",
+    "sys.getprofile() is None": "sys.setprofile(lambda *_: None)",
+    "gc.isenabled()": "gc.disable()",
+    "os.getpriority(os.PRIO_PROCESS, 0) == NICE or os.geteuid()": "os.nice(1)",
+    "os.read(0, 1) == b''": "os.close(0)",
     "sys.stdout is sys.__stdout__": "setattr(sys, 'stdout', io.StringIO())",
     "os.path.exists(os.getcwd())": "(os.mkdir('deep'), os.chdir('deep'), os.rmdir('../deep'))",
 }
@@ -148,11 +152,20 @@ SPOILT = {
 
 @pytest.mark.parametrize("is_right", SPOILT)
 def test_what_a_call_sets_does_not_reach_the_next_one(child: Child, tmp_path: Path, is_right: str) -> None:
-    child.write_and_load(WHERE, "import io, locale, resource")
+    child.write_and_load(WHERE, "import gc, io, locale, resource\nNICE = os.getpriority(os.PRIO_PROCESS, 0)")
+    environment = {"KEPT": "kept", "TZ": "UTC", "PATH": os.environ["PATH"]}
     for _ in range(2):
-        assert evaluate(child, is_right, cwd=str(tmp_path)) is True
+        assert evaluate(child, f"bool({is_right})", cwd=str(tmp_path), env=environment)
         evaluate(child, f"str({SPOILT[is_right]})", cwd=str(tmp_path))
         child.call(arguments={"value": "1"})
+
+
+def test_a_signal_that_tells_of_a_crash_still_does_after_a_call_that_took_it(child: Child) -> None:
+    child.write_and_load(WHERE, "import ctypes")
+    evaluate(child, "signal.signal(signal.SIGSEGV, signal.SIG_IGN) and None")
+    child.begin(arguments={"value": "ctypes.string_at(0)"})
+    child.process.wait(LIMIT)
+    assert "Segmentation fault" in child.output
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mcppd.workers.child.values import clean
 from tests.workers.child_peer import INTERPRETERS, Child, Result, write_module
 
 MODULE = """
@@ -273,3 +276,9 @@ def test_values_of_numpy_are_sent(tmp_path: Path) -> None:
     with Child(tmp_path) as child:
         child.load(module)
         assert child.call().value == [1, 0.5, None, True, [[1, 2], [3, 4]], "a", 5, {"k": 2}]
+
+
+@given(st.text(st.sampled_from("a\u00e9\uffff\U0001f600\ud800\udbff\udc00\udfff")))
+def test_pairs_of_surrogates_are_joined_and_lone_ones_replaced(text: str) -> None:
+    told = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    assert clean(text) == told

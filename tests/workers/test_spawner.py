@@ -7,7 +7,6 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +30,6 @@ MODULE = """
         return {"success": True, "result": eval(arguments.get("value", "None"))}
 """
 PYTHON = [sys.executable, "-E", "-B", CHILD, "3"]
-
-
-@pytest.fixture
-def spawner(tmp_path: Path) -> Iterator[Spawner]:
-    with Spawner(tmp_path) as made:
-        yield made
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,12 +33,6 @@ MODULE = """
         return {"success": True, "result": eval(arguments["value"])}
 """
 MEGABYTE = 1024**2
-
-
-@pytest.fixture
-def spawner(tmp_path: Path) -> Iterator[Spawner]:
-    with Spawner(tmp_path) as made:
-        yield made
 
 
 @pytest.fixture

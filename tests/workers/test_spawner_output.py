@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,12 +18,6 @@ MODULE = """
         return {"success": True}
 """
 MEBIBYTE = 1024 * 1024
-
-
-@pytest.fixture
-def spawner(tmp_path: Path) -> Iterator[Spawner]:
-    with Spawner(tmp_path) as made:
-        yield made
 
 
 @pytest.fixture
@@ -125,8 +118,9 @@ def test_a_worker_that_prints_without_end_does_not_silence_another(spawner: Spaw
     spawner.end(loud)
 
 
-def test_a_worker_that_closed_its_output_lives(spawner: Spawner, module: Path) -> None:
+def test_a_worker_that_closed_its_output_goes_by_itself(spawner: Spawner, module: Path) -> None:
     worker = spawner.spawn(module)
-    worker.call(arguments={"run": "os.close(1); os.close(2)"})
-    assert not worker.call(arguments={"run": "pass"}).error
-    assert spawner.end(worker)["output"] == ""
+    assert not worker.call(arguments={"run": "os.close(1); os.close(2)"}).error
+    assert "output" in worker.reply("spoilt")[0]["why"]
+    report = spawner.death(worker)
+    assert (report["status"], report["output"]) == (0, "")

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import _locale
-import contextlib
-import resource
+import faulthandler
+import gc
 import signal
 import sys
 from typing import Any, Final
 
 from .signals import get_handler, set_handler
 
-_SIGNALS: Final = (
-    signal.SIGCHLD,  # ignored, it lets every program that a tool starts seem to have succeeded
-    signal.SIGPIPE,
-    signal.SIGHUP,
-    signal.SIGQUIT,
-    signal.SIGVTALRM,
-    signal.SIGPROF,
-    signal.SIGXCPU,
-)
+EACH_RUN: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+"""Signals whose handlers aren't even the import's: the worker needs them, and a timer must not go off later."""
+_OTHERS: Final = tuple(
+    map(int, signal.valid_signals() - {*EACH_RUN, signal.SIGKILL, signal.SIGSTOP})
+)  # SIGCHLD, for one: ignored, it lets every program that a tool starts seem to have succeeded
+_FATAL: Final = {*map(int, (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT))}
 _TIMERS: Final = (signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
-_LIMITS: Final = tuple(getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_"))
 _STREAMS: Final = ("stdin", "stdout", "stderr")
 
 
@@ -33,28 +29,39 @@ class Lasting:
 
     def remember(self) -> None:
         """Take the state of now as the one to come back to."""
-        self._handlers = [(number, get_handler(number)) for number in _SIGNALS]
-        self._limits = [(number, resource.getrlimit(number)[0]) for number in _LIMITS]
+        self._handlers = [(number, get_handler(number)) for number in _OTHERS]
         self._locale = _locale.setlocale(_locale.LC_ALL)
         self._recursion = sys.getrecursionlimit()
         self._streams = [(name, getattr(sys, name)) for name in _STREAMS]
+        self._hooks = sys.gettrace(), sys.getprofile()
+        self._collects = gc.isenabled()
 
     def restore(self) -> None:
         """Come back to it, as far as the system allows."""
         for timer in _TIMERS:
             signal.setitimer(timer, 0)
-        for number, handler in self._handlers:
-            if get_handler(number) is not handler and handler is not None:  # None: one of C code
-                set_handler(number, handler)
-        for number, soft in self._limits:
-            now, hard = resource.getrlimit(number)
-            if now != soft:
-                with contextlib.suppress(ValueError, OSError):  # the hard limit was lowered as well
-                    resource.setrlimit(number, (soft, hard))
+        self._restore_handlers()
         if _locale.setlocale(_locale.LC_ALL) != self._locale:
             _locale.setlocale(_locale.LC_ALL, self._locale)
         sys.setrecursionlimit(self._recursion)
         self._restore_streams()
+        if (sys.gettrace(), sys.getprofile()) != self._hooks:
+            sys.settrace(self._hooks[0])
+            sys.setprofile(self._hooks[1])
+        if gc.isenabled() != self._collects:
+            (gc.enable if self._collects else gc.disable)()
+
+    def _restore_handlers(self) -> None:
+        changed = [
+            (number, handler)
+            for number, handler in self._handlers
+            if get_handler(number) is not handler and handler is not None  # None: one of C code
+        ]
+        for number, handler in changed:
+            set_handler(number, handler)
+        if _FATAL.intersection(number for number, _ in changed):
+            faulthandler.disable()  # whoever stood there has its place again
+            faulthandler.enable(2)
 
     def _restore_streams(self) -> None:
         streams: Any = sys

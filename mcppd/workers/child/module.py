@@ -6,10 +6,10 @@ import contextlib
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, Literal
+from types import FunctionType, ModuleType
+from typing import Any, Final, Literal
 
 from .awaiting import settled
 from .context import Call
@@ -19,6 +19,9 @@ from .importing import Place
 from .preparing import compile_all, missing
 from .snapshot import Snapshot
 from .values import clean
+
+_VARARGS: Final = 0x04  # flags of code objects, as `inspect` has them
+_VARKEYWORDS: Final = 0x08
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,23 +112,53 @@ class ToolModule:
         return warning
 
 
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What a function can be given."""
+
+    positional: Sequence[str]
+    named: Collection[str]  # by their names alone
+    takes_more: bool  # *args
+    takes_names: bool  # **options
+
+
 def _way(function: Callable[..., Any], given: int) -> Way:
     """How a function that is given so many arguments, and a context, wants to be called."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        takes = _plain_parameters(function) or _parameters(function)
     except Exception:  # noqa: BLE001 - written in C, and silent about itself; the contract has the context
         return Way(given, "after them")
-    kinds = {parameter.kind for parameter in parameters}
-    positional = [
-        parameter.name
-        for parameter in parameters
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    if "context" in positional[:given]:
-        return Way(positional.index("context"), "after them")
-    if len(positional) > given or inspect.Parameter.VAR_POSITIONAL in kinds:
+    if "context" in takes.positional[:given]:
+        return Way(takes.positional.index("context"), "after them")
+    if len(takes.positional) > given or takes.takes_more:
         return Way(given, "after them")
-    named = any(each.kind is each.KEYWORD_ONLY and each.name == "context" for each in parameters)
-    if named or inspect.Parameter.VAR_KEYWORD in kinds:
-        return Way(len(positional), "by its name")
-    return Way(len(positional), "not at all")
+    if "context" in takes.named or takes.takes_names:
+        return Way(len(takes.positional), "by its name")
+    return Way(len(takes.positional), "not at all")
+
+
+def _plain_parameters(function: object) -> Parameters | None:
+    """Those of a function as most are; to ask `inspect` costs each worker a fifth of a megabyte."""
+    if type(function) is not FunctionType or function.__dict__:  # what is wrapped says so there
+        return None
+    code = function.__code__
+    end = code.co_argcount + code.co_kwonlyargcount
+    return Parameters(
+        code.co_varnames[: code.co_argcount],
+        code.co_varnames[code.co_argcount : end],
+        bool(code.co_flags & _VARARGS),
+        bool(code.co_flags & _VARKEYWORDS),
+    )
+
+
+def _parameters(function: Callable[..., Any]) -> Parameters:
+    """Those of anything that can be called. Raises what `inspect` raises."""
+    parameters = inspect.signature(function).parameters.values()
+    kinds = {parameter.kind for parameter in parameters}
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return Parameters(
+        [parameter.name for parameter in parameters if parameter.kind in positional],
+        [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY],
+        inspect.Parameter.VAR_POSITIONAL in kinds,
+        inspect.Parameter.VAR_KEYWORD in kinds,
+    )

@@ -7,13 +7,14 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn, TextIO
 
 from .asking import StoppedError
 from .contents import contents_outcome, listing_outcome
 from .context import Call
 from .cutting import Room, cut
 from .failures import Fault, fault_of, log_exception, text_of
+from .hearing import Hearing
 from .hiding import Secrets
 from .importing import Place, install
 from .module import ToolModule
@@ -27,6 +28,9 @@ from .surroundings import DirectoryError, Raised, Surroundings, become_plain, fl
 from .updates import Updates
 from .wire import MAX_FRAME, Frame, Wire
 from .writing import Writes
+
+LOST_LIMIT: Final = 5.0
+"""Seconds that a worker whose wire a tool has closed waits to be ended for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +54,24 @@ class Request:
 class Worker:
     """One generation of one module, from its first byte to the end of the wire."""
 
-    def __init__(self, wire: Wire, surroundings: Surroundings, module: ToolModule, secrets: Secrets) -> None:
+    def __init__(
+        self, wire: Wire, surroundings: Surroundings, module: ToolModule, secrets: Secrets, writes: Writes
+    ) -> None:
         self._wire = wire
         self._surroundings = surroundings
         self._module = module
         self._secrets = secrets
         self._updates = Updates(wire)
         self._orphans = Orphans()
-        self._writes = Writes()
+        self._writes = writes
+        self._told: str | None = None  # what a call did that can't be put back
 
-    def serve(self) -> None:
-        """Answer requests until the wire ends."""
-        while (frame := self._wire.receive()) is not None:
+    def serve(self, *, stays: bool) -> None:
+        """Answer requests until the wire ends, or a call has spoilt what the next would need; `stays`: never mind that.
+
+        A request that has come meanwhile stays unread, by which the daemon knows that it never began.
+        """
+        while (self._told is None or stays) and (frame := self._wire.receive()) is not None:
             self._answer(frame.head)
 
     def _answer(self, head: Mapping[str, Any]) -> None:
@@ -91,7 +101,7 @@ class Worker:
         call = Call(
             self._wire, self._updates, request.id, wants_progress=request.progress, log_level=request.log
         )
-        came = self._surroundings.run(lambda: self._run(request, call), request.env, request.cwd)
+        came = self._surroundings.run(lambda: self._run(request, call), request.env, _directory_of(request))
         outcome, fault = (self._failure(came.error, call), None) if isinstance(came, Raised) else came
         self._end_run()
         head = outcome.head()
@@ -137,6 +147,7 @@ class Worker:
         flush()
         if self._wire.is_copy:
             os._exit(0)  # a fork that a tool made came back here instead of ending
+        self._wire.check()
         for files in _batches(self._module.snapshot.take_joined()):
             listed = [[path, len(content)] for path, content in files]
             self._wire.answer({"op": "joined", "files": listed}, b"".join(content for _, content in files))
@@ -146,8 +157,11 @@ class Worker:
 
     def _tidy(self) -> None:
         """What nobody has to wait for, once the answer is out."""
-        self._surroundings.restore()
+        spoilt = self._surroundings.restore()
         self._orphans.reap(time.monotonic())
+        if spoilt is not None and spoilt != self._told:
+            self._told = spoilt
+            self._wire.answer({"op": "spoilt", "why": spoilt})
 
 
 def _outcome(request: Request, said: object) -> Outcome:
@@ -173,6 +187,12 @@ def _fitting(request: Request, outcome: Outcome) -> Outcome:
     return bounded(cut(outcome, Room(request.output, request.chars)))
 
 
+def _directory_of(request: Request) -> str | None:
+    """Where a call runs; only one of scope local needs the project of its agent."""
+    is_global = request.context.get("module_scope") == "global"
+    return "/" if is_global and request.cwd and not os.path.isdir(request.cwd) else request.cwd
+
+
 def _without(function: str) -> Outcome:
     """The outcome of a call whose function the module doesn't have."""
     if function in FUNCTIONS:
@@ -188,18 +208,22 @@ def _is_unwinding(error: BaseException) -> bool:
     return isinstance(error, StoppedError) or type(error).__name__ == "CancelledError"
 
 
-def main(descriptor: int) -> NoReturn:
+def main(descriptor: int, streams: tuple[TextIO, TextIO, TextIO] | None = None) -> NoReturn:
     """Be a worker until the wire ends, then end the process; never returns."""
     status = 1
     try:
         hold_signals()
         wire = Wire(descriptor)
-        become_plain()
-        surroundings = Surroundings()
+        become_plain(streams)
+        hearing = Hearing()
+        surroundings, writes = Surroundings(hearing), Writes(hearing)
         frame = wire.receive()
         if frame is not None:
-            secrets = Secrets(frame.head["secrets"], surroundings.variables)
-            Worker(wire, surroundings, _load(frame, secrets), secrets).serve()
+            secrets = Secrets(frame.head["secrets"], surroundings.variables.wanted)
+            worker = Worker(wire, surroundings, _load(frame, secrets), secrets, writes)
+            worker.serve(stays=bool(frame.head.get("stays")))
+        if wire.is_lost:
+            time.sleep(LOST_LIMIT)  # the daemon sees the end of the wire, and tells what it means
         status = 0
     except BaseException as error:  # noqa: BLE001 - whatever it is, the process ends here and not in the spawner's code
         log_exception(error)

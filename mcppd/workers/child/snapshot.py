@@ -144,7 +144,10 @@ def is_ours(path: str) -> bool:
 
 def _lines(content: bytes) -> list[str]:
     try:
-        text = importlib.util.decode_source(content)
+        is_plain = (
+            content.isascii() and b"\r" not in content
+        )  # `decode_source` would search in it for nothing
+        text = content.decode() if is_plain else importlib.util.decode_source(content)
     except (SyntaxError, UnicodeDecodeError):
         text = content.decode("latin-1")
     return io.StringIO(text).readlines()

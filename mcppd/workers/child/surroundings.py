@@ -1,6 +1,6 @@
 """What a call finds around it: working directory, environment, umask, signal handlers, standard streams.
 
-Set for each call or put back after it, so that one call can't trip the next.
+Set for each call or put back after it, so that one call can't trip the next; where that can't be, the worker goes.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ import faulthandler
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final, TextIO, TypeVar
 
-from .lasting import Lasting
+from .footing import Footing
+from .hearing import Hearing
+from .lasting import EACH_RUN, Lasting
 from .signals import HELD, IGNORED, block, get_handler, hold_signals, release_signals, set_handler
-
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
-
+from .variables import Variables
 
 Result = TypeVar("Result")
+
+_FORMER: Final[list[object]] = []
+"""What stood where something of our own stands now: to take it apart would cost more memory than to keep it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +41,19 @@ class DirectoryError(Exception):
 class Surroundings:
     """The process as it was before any tool ran, and how to get back to that."""
 
-    def __init__(self) -> None:
-        self._environ = os.environ
-        self._variables = dict(_data(os.environ))  # of the run before
+    def __init__(self, hearing: Hearing) -> None:
+        self.variables = Variables(hearing)
         self._directory = _working_directory()
         self._umask = os.umask(0)
         os.umask(self._umask)
-        self._handlers = [(number, get_handler(number)) for number in _SIGNALS]
+        self._handlers = [(number, get_handler(number)) for number in EACH_RUN]
         self._lasting = Lasting()
+        self._footing = Footing()
 
     def remember(self) -> None:
         """The module has been imported: what it set for good is what its calls find."""
         self._lasting.remember()
-
-    def variables(self) -> Mapping[bytes, bytes]:
-        """The environment of the run, as it was given; before the first, the process's own."""
-        return self._variables
+        self._footing.remember()
 
     def run(
         self, action: Callable[[], Result], env: Mapping[str, str] | None = None, directory: str | None = None
@@ -77,8 +76,11 @@ class Surroundings:
             raised = error
         return results[0] if raised is None or results else Raised(raised)
 
-    def restore(self) -> None:
-        """Put back what isn't set for each run anyway; a timer that was left behind must not go off later."""
+    def restore(self) -> str | None:
+        """Put back what isn't set for each run anyway; what can't be put back, for people.
+
+        A timer that was left behind must not go off later.
+        """
         hold_signals()
         signal.setitimer(signal.ITIMER_REAL, 0)
         set_handler(signal.SIGALRM, IGNORED)  # forgets one that has come already
@@ -88,27 +90,34 @@ class Surroundings:
             signal.set_wakeup_fd(-1)
         self._lasting.restore()
         os.umask(self._umask)
-        os.environ = self._environ  # noqa: B003 - a tool may have put a dict there
+        self.variables.restore()
         try:
             os.chdir(self._directory)
         except OSError:  # it is gone; the root never is
             os.chdir("/")
+        return self._footing.restore()
 
     def _enter(self, env: Mapping[str, str] | None, directory: str | None) -> None:
-        if env is not None:
-            self._variables = _encoded(env)
-        _set_environment(self._environ, self._variables)
+        self.variables.enter(env)
         if directory is not None:
             _change_directory(directory)
         release_signals()
 
 
-def become_plain(entry: str = "") -> None:
-    """Make the interpreter look like one that was just started for the module alone."""
-    streams: Any = sys  # the originals are declared read-only
-    streams.stdin = streams.__stdin__ = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115 - it stays open
-    streams.stdout = streams.__stdout__ = _writer(1)
-    streams.stderr = streams.__stderr__ = _writer(2)
+def standard_streams() -> tuple[TextIO, TextIO, TextIO]:
+    """Streams for descriptors 0, 1 and 2, which must be what they will be by then: files without positions."""
+    reader = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115 - it stays open
+    return reader, _writer(1), _writer(2)
+
+
+def become_plain(streams: tuple[TextIO, TextIO, TextIO] | None, entry: str = "") -> None:
+    """Make the interpreter look like one that was just started for the module alone; its streams may be made before."""
+    ours: Any = sys  # the originals are declared read-only
+    _FORMER.extend((sys.__stdin__, sys.__stdout__, sys.__stderr__, sys.modules["__main__"]))
+    reader, output, errors = streams or standard_streams()
+    ours.stdin = ours.__stdin__ = reader
+    ours.stdout = ours.__stdout__ = output
+    ours.stderr = ours.__stderr__ = errors
     sys.modules["__main__"] = ModuleType("__main__")
     sys.argv = [entry]
     faulthandler.enable(2)  # a segmentation fault tells in the log where it happened
@@ -118,7 +127,8 @@ def flush() -> None:
     """Let what was printed reach the log, also by C code; a stream that was closed is made anew."""
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         if not _is_flushed(getattr(sys, name, None)):
-            setattr(sys, name, _writer(descriptor))
+            with contextlib.suppress(OSError):  # there is no such descriptor, for now
+                setattr(sys, name, _writer(descriptor))
     _flush_c()
 
 
@@ -148,37 +158,6 @@ def _c_flusher() -> Callable[[], Any]:
 
 
 _flush_c = _c_flusher()
-
-
-def _encoded(env: Mapping[str, str]) -> dict[bytes, bytes]:
-    """The variables that the system can hold, as it holds them."""
-    variables = {}
-    for name, value in env.items():
-        if name and "=" not in name and "\0" not in name + value:
-            with contextlib.suppress(UnicodeEncodeError):  # a lone surrogate
-                variables[os.fsencode(name)] = os.fsencode(value)
-    return variables
-
-
-def _data(environ: Any) -> dict[bytes, bytes]:
-    """The mapping behind os.environ: to read it through os.environ takes longer than all the rest of a call."""
-    variables: dict[bytes, bytes] = environ._data  # noqa: SLF001
-    return variables
-
-
-def _set_environment(environ: Any, wanted: Mapping[bytes, bytes]) -> None:
-    """Change only what differs: each variable costs a call into C."""
-    present = _data(environ)
-    if present == wanted:
-        return
-    zone = present.get(b"TZ")
-    for name in present.keys() - wanted.keys():
-        del environ[os.fsdecode(name)]
-    for name, value in wanted.items():
-        if present.get(name) != value:
-            environ[os.fsdecode(name)] = os.fsdecode(value)
-    if present.get(b"TZ") != zone:
-        time.tzset()
 
 
 def _change_directory(directory: str) -> None:

@@ -6,6 +6,7 @@ No thread reads it: it is read between calls, and polled when a call asks whethe
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from os import read, write  # bound here: what an author patches later does not reach the wire
 from typing import Any, Final
 
+from .footing import identity
 from .signals import held_signals, hold_signals, release_signals
 from .values import json_of, value_of
 
@@ -48,6 +50,7 @@ class Wire:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = _hide(descriptor)
+        self._identity = identity(self._descriptor)
         self._incoming = bytearray()
         self._lock = threading.Lock()  # a tool's own threads may report progress
         self.speaking = (
@@ -57,6 +60,7 @@ class Wire:
         self._there = _polled(self._descriptor)
         self.waiting: deque[Frame] = deque()
         self.ended = False
+        self.is_lost = False  # a tool closed it
         self.is_copy = False  # this is a forked copy of the worker
         os.register_at_fork(after_in_child=self._abandon)
 
@@ -84,6 +88,11 @@ class Wire:
             self._wait()
             self._take_in()
         return self.waiting.popleft()
+
+    def check(self) -> None:
+        """See whether it is still there: what stands in its place now is a file of a tool's."""
+        if not self.ended and identity(self._descriptor) != self._identity:
+            self.ended = self.is_lost = True
 
     def poll(self) -> None:
         """Take in what has come, without waiting."""
@@ -122,8 +131,9 @@ class Wire:
         """Take in what is there; whether there may be more."""
         try:
             data = read(self._descriptor, _CHUNK)
-        except OSError:  # closed by a tool, or reset: there is no daemon behind it any more
-            data = b""
+        except OSError as error:
+            self._fail(error)
+            return False
         if not data:
             self.ended = True
             return False
@@ -150,8 +160,13 @@ class Wire:
         while rest and not self.ended:
             try:
                 rest = rest[write(self._descriptor, rest) :]
-            except OSError:
-                self.ended = True
+            except OSError as error:
+                self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        """It can't be used any more: closed by a tool, or reset, and then there is no daemon behind it."""
+        self.ended = True
+        self.is_lost = error.errno not in (errno.ECONNRESET, errno.EPIPE)
 
     def _abandon(self) -> None:
         """In a forked copy of this process: the wire is not its own, it must never speak."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any, Final
+
+from .hearing import Hearing
 
 WRITTEN_LIMIT: Final = 200
 """Paths of one worker that are told; a tool that writes more has other files than its own in mind."""
@@ -14,10 +15,11 @@ _WRITING: Final = os.O_WRONLY | os.O_RDWR
 class Writes:
     """Notes what is opened for writing or renamed to, in this process, from now on."""
 
-    def __init__(self) -> None:
+    def __init__(self, hearing: Hearing) -> None:
         self._new: set[str] = set()
         self._told: set[str] = set()
-        sys.addaudithook(self._heard)
+        hearing.on("open", self._opened)
+        hearing.on("os.rename", self._renamed)
 
     def take(self) -> list[str]:
         """The paths that were written since this was asked last; each is told once."""
@@ -25,14 +27,13 @@ class Writes:
         self._told.update(new)
         return new
 
-    def _heard(self, event: str, args: tuple[Any, ...]) -> None:
-        """What the interpreter tells of itself (PEP 578); it must not raise, nor cost what is often told anything."""
-        if event == "open":
-            path, _, flags = args
-            if isinstance(flags, int) and flags & _WRITING:
-                self._note(path)
-        elif event == "os.rename":
-            self._note(args[1])
+    def _opened(self, args: tuple[Any, ...]) -> None:
+        path, _, flags = args
+        if isinstance(flags, int) and flags & _WRITING:
+            self._note(path)
+
+    def _renamed(self, args: tuple[Any, ...]) -> None:
+        self._note(args[1])
 
     def _note(self, path: object) -> None:
         try:
