@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.wire_schema import check_message
@@ -163,22 +164,7 @@ class Client:
         cls, daemon: Daemon, cwd: Path, *options: str, environment: dict[str, str] | None = None
     ) -> Client:
         """Through a shim, started in a directory as an agent would."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            "-S",
-            str(REPOSITORY / "shim" / "__main__.py"),
-            "--config",
-            str(daemon.registry),
-            "--socket",
-            str(daemon.socket),
-            *options,
-            cwd=cwd,
-            env=environment or daemon.environment,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            limit=2**27,
-        )
+        process = await start_shim(daemon, cwd, *options, environment=environment)
         assert process.stdout is not None
         return cls(process.stdout, process.stdin, process)
 
@@ -299,13 +285,12 @@ class Client:
 
     async def _read(self) -> None:
         try:
-            while line := await self._reader.readline():
-                await self._take(line)
+            while (came := await read_message(self._reader)) is not None:
+                await self._take(*came)
         finally:
             self.ended.set()
 
-    async def _take(self, line: bytes) -> None:
-        message = json.loads(line)
+    async def _take(self, line: bytes, message: Any) -> None:
         for each in message if isinstance(message, list) else [message]:
             if line.startswith(b'{"jsonrpc":"2.0","method":"mcppd/'):
                 self.words.append(each)
@@ -342,6 +327,57 @@ class Client:
         return MODERN if is_modern else self.revision or LEGACY
 
 
+async def start_shim(
+    daemon: Daemon, cwd: Path, *options: str, environment: dict[str, str] | None = None
+) -> asyncio.subprocess.Process:
+    """A shim of a daemon, started in a directory as an agent would."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",
+        "-S",
+        str(REPOSITORY / "shim" / "__main__.py"),
+        "--config",
+        str(daemon.registry),
+        "--socket",
+        str(daemon.socket),
+        *options,
+        cwd=cwd,
+        env=environment or daemon.environment,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=2**27,
+    )
+
+
+async def read_message(reader: asyncio.StreamReader) -> tuple[bytes, Any] | None:
+    """The next line and the message in it; None when there are no more."""
+    line = await reader.readline()
+    return (line, json.loads(line)) if line else None
+
+
+async def outcome_of(
+    *command: str, cwd: Path, environment: dict[str, str], limit: float = 3 * LIMIT
+) -> tuple[int, str, str]:
+    """Run a program to its end: its exit status, what it said, and what it said on stderr."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=cwd,
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(limit):
+            said, errors = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode is not None
+    return process.returncode, said.decode(), errors.decode()
+
+
 def texts(result: dict[str, Any]) -> str:
     """All text of a tool's result."""
     return "\n".join(item["text"] for item in result["content"] if item["type"] == "text")
@@ -355,6 +391,11 @@ def modern(**params: Any) -> dict[str, Any]:
         "io.modelcontextprotocol/clientInfo": {"name": "tester", "version": "1"},
     }
     return {**params, "_meta": meta | params.pop("_meta", {})}
+
+
+def first_and_slow(*cases: Any) -> list[Any]:
+    """Cases of which the first is a witness for all: the others are slow ones."""
+    return [cases[0], *(pytest.param(case, marks=pytest.mark.slow) for case in cases[1:])]
 
 
 async def until(condition: Callable[[], Any], limit: float = LIMIT) -> None:

@@ -23,18 +23,25 @@ ROOMS = {
     "bundled": set(),
     "cli": {
         *("agents", "daemon", "starting", "supervision", "views", "client", "core", "bundled", "mcppd_shim"),
+        "own_copy",
         "reloading",  # `check` and `new` read files as the daemon's loader does, without a daemon
     },
     "daemon": {
         *("serving", "reloading", "workers", "backends", "transport", "client", "core", "mcppd_shim"),
-        *("agents", "bundled", "dumping", "logs", "signing", "starting", "status", "supervision", "tasks"),
-        *("door", "handing_over", "icon", "running", "views"),
+        *("agents", "dumping", "logs", "starting", "status", "supervision", "tasks"),
+        *("door", "handing_over", "parts", "running", "views"),
     },
     "door": {"transport", "core", "mcppd_shim"},
     "dumping": set(),
     "handing_over": {"__init__", "client", "core", "door", "serving", "transport"},
     "icon": set(),
     "logs": {"core"},
+    "own_copy": {
+        *("core", "mcppd_shim"),
+        *("dumping", "handing_over", "logs", "pair", "parts", "running", "starting", "tasks"),
+    },
+    "pair": {"transport"},
+    "parts": {"serving", "reloading", "workers", "backends", "core", "icon", "signing", "starting", "status"},
     "running": {"threads"},
     "signing": {"core"},
     "status": {"core"},
@@ -54,7 +61,7 @@ ROOMS = {
 }
 """For each room the others that it may import."""
 
-SHIM_FOR_ALL = {"mcppd_shim.hello", "mcppd_shim.launch", "mcppd_shim.places", "mcppd_shim.version"}
+SHIM_FOR_ALL = {f"mcppd_shim.{name}" for name in ("hello", "launch", "places", "traffic", "version")}
 """The modules of the shim that rooms which may know it can use."""
 
 STANDALONE = re.compile(r"mcppd_shim(\..+)?|mcppd\.workers\.(child|spawner)[^.]*(\..+)?|mcppd\.cli\.sources")

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from mcppd.core.items import WORDS
 from mcppd.core.kinds import KINDS, Kind
+from mcppd.core.report_words import fields_words, stages_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +162,21 @@ class ModuleReload(Answer):
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     fault: str = ""
+    old_digest: str = ""
+    new_digest: str = ""
+    fields: Any = None
 
-    def words(self) -> str:
-        """In one line: generations, then +added -removed ~changed, then what is wrong."""
+    def words(self, *, digests: bool = False) -> str:
+        """In one line: generations, then +added -removed ~changed (which fields), then what is wrong."""
+        fields = self.fields if isinstance(self.fields, Mapping) else {}
         signs = (("+", self.added), ("-", self.removed), ("~", self.changed))
-        names = [sign + name for sign, these in signs for name in these]
-        parts = [self.name, self._generations(), *names, f"broken: {self.fault}" if self.fault else ""]
+        names = [
+            sign + name + (fields_words(fields.get(name, ())) if sign == "~" else "")
+            for sign, these in signs
+            for name in these
+        ]
+        generations = self._generations() + (self._digests() if digests else "")
+        parts = [self.name, generations, *names, f"broken: {self.fault}" if self.fault else ""]
         return " ".join(filter(None, parts))
 
     def _generations(self) -> str:
@@ -175,6 +185,10 @@ class ModuleReload(Answer):
         if self.old is None:
             return f"new, generation {self.new}"
         return f"generation {self.old} -> {self.new}" if self.old != self.new else f"generation {self.new}"
+
+    def _digests(self) -> str:
+        known = [each for each in dict.fromkeys((self.old_digest, self.new_digest)) if each]
+        return f" ({' -> '.join(known)})" if known and self.new is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +199,8 @@ class Report(Answer):
     seconds: float = 0.0
     modules: tuple[Any, ...] = ()
     notified: int = 0
+    stages: Any = None
+    before: Any = None
 
     def by_module(self) -> list[ModuleReload]:
         """Module by module."""
@@ -194,6 +210,10 @@ class Report(Answer):
         """When, how long it took, and whom it was told."""
         took = f"{self.seconds * 1000:.0f} ms" if self.seconds < 1 else f"{self.seconds:.1f} s"
         return f"at {self.at} in {took}, {counted(self.notified, 'session')} notified"
+
+    def stages_words(self) -> str:
+        """How long each stage took; empty where the daemon doesn't tell."""
+        return stages_words(self.stages) if isinstance(self.stages, Mapping) else ""
 
 
 def duration(seconds: float) -> str:

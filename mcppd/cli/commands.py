@@ -27,7 +27,9 @@ COMMANDS: Final = {
     "help": "Show what the tools are for, or how to use one.",
     "reload": "Load what has changed on disk, and say what it was.",
     "new": "Make a module that works, and register it.",
+    "import": "Register the modules of another host of this format.",
     "check": "Check the registry and its modules, without a daemon.",
+    "stdio": "Serve one agent on stdin and stdout, without a daemon.",
     "service": "Have systemd run the daemon: install, uninstall, status.",
     "demo": "Show in a second that a saved change is live.",
 }

@@ -11,6 +11,7 @@ from mcppd.cli.answers import Module, Place, Status, counted, duration
 from mcppd.cli.dev_news import News, Warned, Warnings, clock, error_lines, one_line, took, waited_words
 from mcppd.cli.dev_pen import Bell, Pen
 from mcppd.core.events import CallEnded, Event, Reloaded, SessionEnded, SessionStarted, Stopping
+from mcppd.core.report_words import stages_words
 
 KEPT: Final = 10_000
 """Lines that wait for a reader that stands still; of more the oldest are lost."""
@@ -97,7 +98,8 @@ def words(news: News) -> list[tuple[str, ...]]:
         case Reloaded(report):
             told = f", {counted(report.notified, 'session')} notified" if report.list_changed else ""
             changes = "; ".join(" ".join([change.step, *change.marks]) for change in report.modules)
-            return [("reload", f"{changes} in {took(report.seconds)}{told}")]
+            stages = f" ({words})" if (words := stages_words(report.stages)) else ""
+            return [("reload", f"{changes} in {took(report.seconds)}{stages}{told}")]
         case SessionStarted(agent, workspace):
             return [("session", f"{agent} came, workspace {workspace or '(none)'}")]
         case SessionEnded(agent, calls, seconds):

@@ -15,28 +15,41 @@ RELOAD_LIMIT: Final = 120.0
 
 
 @click.command("reload")
+@click.argument("module", required=False)
 @daemon_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-def command(*, config: str | None, socket: str | None, as_json: bool) -> int:
-    """Load what has changed on disk, and say what it was.
+def command(*, module: str | None, config: str | None, socket: str | None, as_json: bool) -> int:
+    """Load what has changed on disk, and say what it was: of MODULE, or of all.
 
-    The daemon does this by itself on every save; this waits until it is done. For each module:
-    the old generation and the new one, then tools +added -removed ~changed. Exit status 1 if a
-    module can't be loaded; its last good version goes on answering.
+    The daemon does this by itself on every save; this waits until it is done, and has what is
+    broken tried again. For each module: the old generation and the new one with their digests,
+    then what it offers: +added -removed ~changed (which fields), then how long each stage took.
+    Exit status 1 if a module can't be loaded; its last good version goes on answering.
     """
-    answer = ask(find_daemon(config, socket), "mcppd/reload", limit=RELOAD_LIMIT)
+    params = {} if module is None else {"module": module}
+    answer = ask(find_daemon(config, socket), "mcppd/reload", params=params, limit=RELOAD_LIMIT)
     report = Report.read(answer)
     if as_json:
         print_json(answer)
     else:
-        _print(report)
-    return 1 if any(module.fault for module in report.by_module()) else 0
+        _print(report, module)
+    return 1 if any(each.fault for each in report.by_module()) else 0
 
 
-def _print(report: Report) -> None:
+def _print(report: Report, module: str | None) -> None:
     say(f"reloaded {report.heading()}")
-    arrow = "\N{RIGHTWARDS ARROW}" if is_terminal() else "->"
-    for module in report.by_module():
-        say(module.words().replace(" -> ", f" {arrow} ", 1))
+    _print_modules(report)
     if not report.modules:
-        say("nothing has changed")
+        say("nothing has changed" if module is None else f"{module} is unchanged")
+    if report.before:  # who saves and then asks comes after the watcher
+        last = Report.read(report.before)
+        say(f"the last reload was {last.heading()}")
+        _print_modules(last)
+
+
+def _print_modules(report: Report) -> None:
+    arrow = "\N{RIGHTWARDS ARROW}" if is_terminal() else "->"
+    for each in report.by_module():
+        say(each.words(digests=True).replace(" -> ", f" {arrow} "))
+    if stages := report.stages_words():
+        say(f"stages: {stages}")

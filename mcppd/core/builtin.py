@@ -17,12 +17,17 @@ HELP_DEFINITION: Final[Mapping[str, Any]] = {
     "description": (
         "Shows every tool, prompt and resource that is there right now, by module, with the state of each: what is "
         "broken (file and line), what answers from its last good version, what the last reload changed. "
-        "With `tool`, the instructions and the input schema of one tool or module. "
+        "With `tool`, the instructions and the input schema of one tool or module, or what a prompt or resource is. "
         "Use it when a tool is missing, fails to load, or was just edited."
     ),
     "inputSchema": {
         "type": "object",
-        "properties": {"tool": {"type": "string", "description": "Name of a tool or of a module"}},
+        "properties": {
+            "tool": {
+                "type": "string",
+                "description": "Name of a tool, module or prompt, or URI of a resource",
+            }
+        },
         "additionalProperties": False,
     },
     "annotations": {"readOnlyHint": True, "openWorldHint": False},

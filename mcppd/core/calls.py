@@ -15,7 +15,7 @@ DEFAULT_TIMEOUT: Final = 30.0
 BASE_NAMES: Final = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ")
 """The variables that every call gets from the daemon, with every XDG_* (D20)."""
 
-OWN_NAMES: Final = ("MCPP_BASE_DIR", "MCPP_LOG_LEVEL", "MCPP_TIMEOUT_SECONDS")
+OWN_NAMES: Final = ("MCPP_BASE_DIR", "MCPP_LOG_LEVEL", "MCPP_TIMEOUT_SECONDS", "MCPPD_PLAN_DB")
 """Our own variables; what an agent sets for its shim stands in the environment of its calls."""
 
 ENVIRONMENTS_KEPT: Final = 64

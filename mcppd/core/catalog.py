@@ -75,6 +75,17 @@ class Catalog:
                     return template, variables
         return (resource, {}) if resource is not None else None
 
+    def called(self, name: str) -> list[Served]:
+        """All that a name or a URI leads to, and that text of a template; the first has precedence."""
+        read_from = self.find_resource(name)
+        found: tuple[Served | None, ...] = (
+            self.find(name),
+            self.find_prompt(name),
+            self.find_template(name),
+            None if read_from is None else read_from[0],
+        )
+        return list(dict.fromkeys(each for each in found if each is not None))
+
     def owner_of(self, shadowed: Resource | Template) -> Resource | Template | None:
         """What is served in place of one that is shadowed."""
         owners: Mapping[str, Resource | Template] = (
@@ -107,6 +118,11 @@ class Catalog:
         """Names of tools close to one that isn't there."""
         return names.nearest(name, [*(tool.name for tool in self.listed), *RESERVED])
 
+    def nearest_of_all(self, name: str) -> list[str]:
+        """What is close to a name of nothing: tools, prompts, resources, templates and modules."""
+        known = [each.key for kind in KINDS for each in self.of_kind(kind)]
+        return names.nearest(name, [*known, *RESERVED, *(module.name for module in self.modules)])
+
     def nearest_prompts(self, name: str) -> list[str]:
         """Names of prompts close to one that isn't there."""
         return names.nearest(name, [prompt.name for prompt in self.prompts])
@@ -131,11 +147,17 @@ class Catalog:
     @property
     def fingerprints(self) -> Mapping[Kind, str]:
         """For each kind a hash of all that its list shows; a notification is due when one changes (D8)."""
-        if not self._fingerprints:
-            for kind in KINDS:
+        for kind in KINDS:
+            if kind not in self._fingerprints:
                 shown = orjson.dumps([each.appearance for each in self.of_kind(kind)])
                 self._fingerprints[kind] = hashlib.sha256(shown).hexdigest()
         return self._fingerprints
+
+    def take_after(self, other: Catalog, kinds: Container[Kind]) -> None:
+        """Keep what another catalog has worked out of kinds that look the same in both."""
+        self._encoded.update({place: lines for place, lines in other._encoded.items() if place[0] in kinds})
+        known = other._fingerprints
+        self._fingerprints.update({kind: known[kind] for kind in KINDS if kind in kinds and kind in known})
 
 
 def build_catalog(modules: Sequence[Module], warnings: Sequence[Fault] = ()) -> Catalog:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from mcppd.core.jsonrpc import Id, Message, Request, encode_id, encode_notification
 from mcppd.core.results import ToolResult
 
-CALL = "tools/call"
+CALL: Final = "tools/call"
+
+HANDOVER: Final = encode_notification("mcppd/handover") + b"\n"
+STOP: Final = encode_notification("mcppd/stop") + b"\n"
+"""Words to a shim (D21), beside `resend`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a list: a JSON array, encoded for the ticket's revision."""
+    """One page of a list: a JSON array, encoded for the ticket's revision, without a line break."""
 
     kind: Kind
     items: bytes

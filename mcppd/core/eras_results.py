@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from mcppd.core.effects import Encoded, InputRequired, Page, ServerInfo
 from mcppd.core.eras import REVISIONS, Revision, known_members
 from mcppd.core.eras_content import adapt_content, adapt_contents, adapt_prompt
 from mcppd.core.errors import ProtocolError, ResourceNotFoundError
-from mcppd.core.jsonrpc import Id, encode_error, encode_value
+from mcppd.core.jsonrpc import Id, encode_error, encode_result, encode_value
 from mcppd.core.results import ToolResult
+
+Answer: TypeAlias = ToolResult | Page | Encoded | InputRequired | ProtocolError | Mapping[str, Any]
 
 CACHE: Final[Mapping[str, Any]] = {"ttlMs": 0, "cacheScope": "private"}
 """What we offer changes with the next save of a file, and belongs to one person."""
@@ -27,6 +29,23 @@ class ResultEncoder:
         self._meta = answering(server)
         self._tail = b',"resultType":"complete","_meta":%b}' % encode_value(self._meta)
 
+    def answer(self, ident: Id, answer: Answer, revision: str, end: bytes) -> bytes:
+        """The whole answer to a request, `end` after it."""
+        match answer:
+            case ProtocolError():
+                return error_of(ident, answer, revision) + end
+            case ToolResult():
+                result = self.tool_result(answer, revision)
+            case Page():
+                result = self.page(answer, revision)
+            case Encoded():
+                result = [self.encoded(answer, revision)]
+            case InputRequired():
+                result = [self.input_required(answer)]
+            case _:
+                result = [self.result(answer, revision)]
+        return encode_result(ident, *result, end=end)
+
     def tool_result(self, result: ToolResult, revision: str) -> list[bytes]:
         """A CallToolResult, in parts: what is large is copied once, where all of the line is joined."""
         known = REVISIONS[revision]
@@ -39,7 +58,7 @@ class ResultEncoder:
     def page(self, page: Page, revision: str) -> list[bytes]:
         """A ListToolsResult or its like, in parts."""
         known = REVISIONS[revision]
-        parts = [b'{"%b":' % page.kind.encode(), one_line(page.items)]
+        parts = [b'{"%b":' % page.kind.encode(), page.items]
         if page.next_cursor is not None:
             parts += (b',"nextCursor":', encode_value(page.next_cursor))
         if known.modern:

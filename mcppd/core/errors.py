@@ -2,6 +2,7 @@
 
 McppdError
 ├── FaultError                    a file that a person wrote can't be used (carries the Fault)
+├── UnknownModuleError            a person named a module that isn't there
 ├── ProtocolError                 a request that is answered with a JSON-RPC error
 │   ├── ResourceNotFoundError     there is no resource of that URI
 │   └── MissingCapabilityError    a call ends at a question that its modern client can't answer
@@ -15,7 +16,7 @@ which the call is given up and which go through to who asked for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mcppd.core.faults import Fault
@@ -46,6 +47,16 @@ class FaultError(McppdError):
     def __init__(self, fault: Fault) -> None:
         super().__init__(str(fault))
         self.fault = fault
+
+
+class UnknownModuleError(McppdError):
+    """A person named a module that isn't there."""
+
+    def __init__(self, name: str, nearest: Sequence[str]) -> None:
+        likely = (
+            f"did you mean {' or '.join(nearest)}?" if nearest else "`mcppd status` names those there are"
+        )
+        super().__init__(f"there is no module {name[:SHOWN]!r}: {likely}")
 
 
 class ProtocolError(McppdError):

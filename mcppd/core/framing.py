@@ -33,7 +33,7 @@ class Overlong:
 
 
 class LineFraming:
-    """Lines out of chunks. A line over the limit is reported once and skipped up to its newline."""
+    """Lines out of chunks, but for blank ones. A line over the limit is reported once and skipped up to its newline."""
 
     __slots__ = ("_held", "_limit", "_skipping")
 
@@ -48,7 +48,7 @@ class LineFraming:
         return self._skipping or bool(self._held)
 
     def feed(self, data: bytes) -> list[bytes | Overlong]:
-        """The lines that this chunk completes, without their newlines."""
+        """The lines that this chunk completes, without their newlines; blank ones cost next to nothing."""
         first, *rest = data.split(b"\n")
         found: list[bytes | Overlong] = []
         if not rest:
@@ -56,7 +56,8 @@ class LineFraming:
             return found
         self._finish(first, found)
         tail = rest.pop()
-        found.extend(line if len(line) <= self._limit else Overlong(len(line), self._limit) for line in rest)
+        for line in filter(None, rest):
+            self._tell(line, found)
         self._hold(tail, found)
         return found
 
@@ -78,12 +79,15 @@ class LineFraming:
             self._hold(part, found)
             part = bytes(self._held)
             self._held = bytearray()
-        elif not self._skipping and len(part) > self._limit:
-            found.append(Overlong(len(part), self._limit))
-            return
         if not self._skipping:
-            found.append(part)
+            self._tell(part, found)
         self._skipping = False  # skipping -> keeping
+
+    def _tell(self, line: bytes, found: list[bytes | Overlong]) -> None:
+        if len(line) > self._limit:
+            found.append(Overlong(len(line), self._limit))
+        elif line and not line.isspace():
+            found.append(line)
 
 
 class BlobFraming:

@@ -43,12 +43,12 @@ def overview(
     return "\n\n".join(parts)
 
 
-def of_module(module: Module, offered: Sequence[Served], info: str, *, with_arguments: bool) -> str:
-    """One module, or one of its tools with its arguments."""
+def of_module(module: Module, offered: Sequence[Served], info: str, *, whole: bool) -> str:
+    """One module, whole or only some of what it offers, and then with arguments."""
     parts = ["\n".join(_module(module, offered))]
-    for each in offered:
-        if with_arguments and isinstance(each, Tool):
-            arguments = [*_arguments(each.offer.shown.get("inputSchema"))]
+    for each in () if whole else offered:
+        arguments = _arguments_of(each)
+        if arguments is not None:
             parts.append(
                 "\n".join(["**Arguments**", "", *arguments] if arguments else ["It takes no arguments."])
             )
@@ -109,6 +109,27 @@ def _name(each: Served) -> str:
             return f"prompt `{each.name}`" + (f" ({names})" if names else "")
         case _:
             return f"{WORDS[each.item.kind]} `{each.key}`"
+
+
+def _arguments_of(each: Served) -> list[str] | None:
+    """A line for each argument; None of what has none by its kind."""
+    match each:
+        case Tool():
+            return [*_arguments(each.offer.shown.get("inputSchema"))]
+        case Prompt():
+            return [*_prompt_arguments(each)]
+        case _:
+            return None
+
+
+def _prompt_arguments(prompt: Prompt) -> Iterator[str]:
+    for each in prompt.item.definition.get("arguments") or ():
+        about = one_line(str(each.get("description") or each.get("title") or ""), LINE)
+        yield (
+            f"- `{each['name']}`"
+            + (" (required)" if each.get("required") else "")
+            + (f": {about}" if about else "")
+        )
 
 
 def _arguments(schema: Any) -> Iterator[str]:

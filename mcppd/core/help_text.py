@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
@@ -45,14 +46,27 @@ def overview(
     return HelpText("\n\n".join([*parts, *shadowed, *warnings, *reload, *more]), display)
 
 
-def of_module(catalog: Catalog, module: Module, tool: Tool | None, info: str) -> HelpText:
-    """What `help` says of one tool, or of a module; `info` are the module's own words."""
-    offered: Sequence[Served] = [tool] if tool is not None else offered_by(catalog).get(module.name, [])
-    tools = [each for each in offered if isinstance(each, Tool)]
-    parts = [_module_text(module, offered), *([info] if info else []), *map(_schema_text, tools)]
-    return HelpText(
-        "\n\n".join(parts), help_display.of_module(module, offered, info, with_arguments=tool is not None)
-    )
+def of_module(catalog: Catalog, module: Module, info: str) -> HelpText:
+    """What `help` says of a module; `info` are its own words."""
+    return _said(module, offered_by(catalog).get(module.name, []), info, whole=True)
+
+
+def of_some(module: Module, some: Sequence[Served], info: str) -> HelpText:
+    """What `help` says of some of what a module offers: a tool, a prompt, a resource, a template."""
+    return _said(module, some, info, whole=False)
+
+
+def of_builtin(definition: Mapping[str, Any]) -> HelpText:
+    """What `help` says of a tool that is always there."""
+    schema = _json(f"Input schema of `{definition['name']}`", definition["inputSchema"])
+    text = f"`{definition['name']}`: {definition['description']}"
+    return HelpText(f"{text}\n\n{schema}", text)
+
+
+def _said(module: Module, offered: Sequence[Served], info: str, *, whole: bool) -> HelpText:
+    told = [_definition_text(each) for each in offered if isinstance(each, Tool) or not whole]
+    parts = [_module_text(module, offered), *([info] if info else []), *told]
+    return HelpText("\n\n".join(parts), help_display.of_module(module, offered, info, whole=whole))
 
 
 def offered_by(catalog: Catalog) -> dict[str, list[Served]]:
@@ -130,7 +144,14 @@ def _state_lines(module: Module) -> Iterator[str]:
         yield f"Warning: {warning}"
 
 
-def _schema_text(tool: Tool) -> str:
-    schema = tool.input_schema if tool.input_schema is not None else {}
-    text = orjson.dumps(schema, option=orjson.OPT_INDENT_2, default=str).decode()
-    return f"Input schema of `{tool.name}`:\n```json\n{text}\n```"
+def _definition_text(each: Served) -> str:
+    """What one has to know to use it."""
+    if isinstance(each, Tool):
+        schema = each.input_schema if each.input_schema is not None else {}
+        return _json(f"Input schema of `{each.name}`", schema)
+    return _json(f"Definition of the {WORDS[each.item.kind]} `{each.key}`", dict(each.advertised))
+
+
+def _json(title: str, value: Any) -> str:
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
+    return f"{title}:\n```json\n{text}\n```"

@@ -30,8 +30,16 @@ while they are read."""
 _MAX_TOKENS: Final = 100_000
 """Tokens of an unreadable line that are searched for its id: some 20 ms at most."""
 
+MAX_VALUES: Final = 1_000_000
+"""Strings, commas and brackets of a message: 60 MB of `{},` would be twenty million objects, 3 s and 2 GB of them."""
+
+_ALWAYS_FEW: Final = MAX_VALUES
+"""Bytes that can't hold more than that."""
+
 _STRING: Final = r'"(?:[^"\\]++|\\.)*+"'
-_TOKEN: Final = re.compile(rf"{_STRING}|[\[\]{{}}]", re.DOTALL)
+_TOKEN: Final = re.compile(rf"{_STRING}?|[\[\]{{}}]", re.DOTALL)
+"""A string may lack its end: where none was found, each quote in it would be tried again, up to the end of the line."""
+_PART: Final = re.compile(rf"{_STRING}?|[\[{{,]".encode(), re.DOTALL)
 _ID_VALUE: Final = re.compile(rf"\s*:\s*({_STRING}|-?[0-9]{{1,4000}}(?![0-9.eE]))", re.DOTALL)
 
 
@@ -89,6 +97,9 @@ def decode(line: bytes) -> Message | tuple[Message, ...] | None:
 
 def _load(line: bytes) -> Any:
     """The JSON value of a line, or the Invalid that says why there is none."""
+    if len(line) > _ALWAYS_FEW and _has_too_many(line):
+        text = f"Parse error: a message may have {MAX_VALUES} values at most; send more of them as text, or as a file"
+        return Invalid(_find_id(line.decode(errors="replace")), PARSE_ERROR, text)
     if _MANY_DIGITS not in line.translate(_AS_ZEROS):
         try:
             return orjson.loads(line)
@@ -99,6 +110,13 @@ def _load(line: bytes) -> Any:
     except UnicodeDecodeError as error:
         return Invalid(None, PARSE_ERROR, f"Parse error: byte {error.start} is not UTF-8")
     return _load_text(text)
+
+
+def _has_too_many(line: bytes) -> bool:
+    """Whether a line has more than MAX_VALUES; what stands inside of strings doesn't count."""
+    if sum(map(line.count, (b",", b"[", b"{"))) <= MAX_VALUES:
+        return False  # no value is without one of them, but for the outermost
+    return next(islice(_PART.finditer(line), MAX_VALUES, None), None) is not None
 
 
 def _load_text(text: str) -> Any:

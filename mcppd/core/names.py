@@ -10,6 +10,7 @@ import hashlib
 import keyword
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 MAX_NAME: Final = 64
@@ -24,6 +25,9 @@ MAX_MODULE_PART: Final = 16
 HASH_DIGITS: Final = 10
 """Forty bits: a thousand aliases meet by chance once in two million catalogs."""
 
+KEPT: Final = 2**15
+"""Names whose form on the wire is kept from one catalog to the next, in a few megabytes: all but the new ones."""
+
 MAX_COMPARED: Final = 100
 """Characters that are compared for nearness; the time grows with their square."""
 
@@ -32,6 +36,7 @@ _UNSAFE_CHARACTER: Final = re.compile(r"[^A-Za-z0-9_-]")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+@lru_cache(KEPT)
 def wire_name(name: str) -> str:
     """The name itself if every client takes it, else an alias that no other name has."""
     if len(name) <= MAX_NAME and _SAFE.fullmatch(name):
@@ -39,6 +44,7 @@ def wire_name(name: str) -> str:
     return f"{_clean(name)[: MAX_ALIAS - HASH_DIGITS - 1]}_{_hash(name)}"
 
 
+@lru_cache(KEPT)
 def full_name(module: str, tool: str) -> str:
     """`<module>__<tool>`, or an alias of it: a name under which the tool can always be called."""
     name = f"{module}__{tool}"

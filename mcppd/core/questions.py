@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mcppd.core.errors import ToolError
+from mcppd.core.forms import read_form, shown_form
 
 _SAMPLING: Final[Mapping[str, tuple[str, tuple[type, ...], str]]] = {
     "max_tokens": ("maxTokens", (int,), "an integer"),
@@ -25,8 +26,6 @@ _SAMPLING: Final[Mapping[str, tuple[str, tuple[type, ...], str]]] = {
 
 _CAMEL: Final = {written: name for name, (written, _, _) in _SAMPLING.items()}
 
-_PRIMITIVE: Final = frozenset({"string", "number", "integer", "boolean"})
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -36,11 +35,17 @@ class Question:
     method: str
     params: Mapping[str, Any]
     key: str | None = None  # what its author calls it, for a client that is to know it by that
+    form: Mapping[str, Any] | None = None  # the schema of what a person fills in, as its author wrote it
 
     @property
     def digest(self) -> str:
         """What makes it the same question when it is asked again."""
-        return digest_of([self.method, self.params])
+        return digest_of([self.method, self.params, self.form])
+
+    def again(self, faults: Sequence[str]) -> Question:
+        """The same form once more, with what was wrong with the last answer."""
+        message = "\n".join((str(self.params["message"]), "", "The last answer does not fit:", *faults))
+        return replace(self, params={**self.params, "message": message})
 
 
 def digest_of(value: Any) -> str:
@@ -100,56 +105,12 @@ def _elicitation(said: Mapping[str, Any]) -> Question:
             raise ToolError("elicit: url must be a string, where the person is sent")
         params: dict[str, Any] = {"mode": "url", "message": message, "url": url}
     elif mode == "form":
-        schema = said.get("schema", said.get("requestedSchema"))
-        params = {"message": message, "requestedSchema": _form(schema)}
+        form = read_form(said.get("schema", said.get("requestedSchema")))
+        params = {"message": message, "requestedSchema": shown_form(form)}
+        return Question("elicit", "elicitation/create", params, form=form)
     else:
         raise ToolError('elicit: mode must be "form" or "url"')
     return Question("elicit", "elicitation/create", params)
-
-
-def _form(schema: Any) -> dict[str, Any]:
-    """The schema of a form: an object of plain fields, without any nesting (MCP, client/elicitation)."""
-    if schema is None:
-        return {"type": "object", "properties": {}}
-    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
-        raise ToolError("elicit: schema must be a mapping, a JSON Schema of type object")
-    fields = schema.get("properties", {})
-    if not isinstance(fields, dict):
-        raise ToolError("elicit: schema.properties must be a mapping")
-    definitions = schema.get("$defs", {})
-    form = {name: value for name, value in schema.items() if name != "$defs"}
-    form["type"] = "object"
-    form["properties"] = {name: _field(name, _inlined(field, definitions)) for name, field in fields.items()}
-    required = form.get("required", [])
-    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
-        raise ToolError("elicit: schema.required must be a list of names")
-    return form
-
-
-def _inlined(field: Any, definitions: Any) -> Any:
-    """A field with what it refers to in its place: schemas of Python classes have their enumerations apart."""
-    match field:
-        case {"$ref": str(place)} if isinstance(definitions, dict):
-            target = definitions.get(place.removeprefix("#/$defs/"))
-            rest = {name: value for name, value in field.items() if name != "$ref"}
-            return {**target, **rest} if isinstance(target, dict) else field
-        case _:
-            return field
-
-
-def _field(name: str, field: Any) -> dict[str, Any]:
-    match field:
-        case {"type": str(kind)} if kind in _PRIMITIVE and "properties" not in field:
-            return dict(field)
-        case {"enum": [*values]} if values and all(isinstance(value, str) for value in values):
-            return {**field, "type": "string"}
-        case {"type": "array", "items": {"enum": list()} | {"anyOf": list()}}:
-            return dict(field)
-        case _:
-            raise ToolError(
-                f"elicit: schema.properties.{name} must be a string, number, integer, boolean or enumeration: "
-                "a form has no other fields"
-            )
 
 
 def _sampling(said: Mapping[str, Any]) -> Question:

@@ -6,34 +6,18 @@ It decides for each message which era it belongs to and never locks one (D9). It
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from math import isfinite
-from typing import Any, TypeAlias
+from typing import Any
 
 from mcppd.core.batches import Batch
 from mcppd.core.draining import CALL, Draining, resend
-from mcppd.core.effects import (
-    Cancel,
-    ClientInfo,
-    Close,
-    Effect,
-    Encoded,
-    End,
-    Hello,
-    InputRequired,
-    List,
-    Page,
-    Send,
-    ServerInfo,
-    Ticket,
-)
-from mcppd.core.eras import NEWEST_LEGACY, REVISIONS, allows_batches, knows_method
+from mcppd.core.effects import ClientInfo, Close, Effect, End, Hello, List, Send, ServerInfo, Ticket
+from mcppd.core.eras import NEWEST_LEGACY, allows_batches, knows_method
 from mcppd.core.eras_legacy import Questions, initialize_result, read_initialize
 from mcppd.core.eras_modern import Envelope, discover_result, read_envelope
-from mcppd.core.eras_results import ResultEncoder, error_of, one_line
+from mcppd.core.eras_results import Answer, ResultEncoder
 from mcppd.core.errors import INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, SHOWN, ProtocolError, ToolError
 from mcppd.core.framing import MAX_LINE
 from mcppd.core.jsonrpc import (
-    Id,
     Invalid,
     Message,
     Notification,
@@ -41,20 +25,15 @@ from mcppd.core.jsonrpc import (
     Response,
     decode,
     encode_error,
-    encode_id,
-    encode_notification,
     encode_result,
-    encode_value,
     is_id,
 )
 from mcppd.core.kinds import Kind
 from mcppd.core.known_lists import KnownLists
-from mcppd.core.log_levels import DEFAULT_LEVEL, is_due
 from mcppd.core.requests import read_level, read_uri, read_work
-from mcppd.core.results import ToolResult
+from mcppd.core.speaking import Speech
 from mcppd.core.subscriptions import Subscriptions
-
-Answer: TypeAlias = ToolResult | Page | Encoded | InputRequired | ProtocolError | Mapping[str, Any]
+from mcppd.core.tickets import Tickets
 
 
 class Session:
@@ -68,14 +47,13 @@ class Session:
         self._server = server  # asked anew where instructions are told: a reload changes them
         self._is_first = True  # nothing has been received yet
         self._capabilities: Mapping[str, Any] = {}  # of the client, in its handshake
-        self._log_level = DEFAULT_LEVEL  # of legacy requests
-        self._wants_news = False  # it asked for log messages: also for those that belong to no request
-        self._tickets: dict[Id, Ticket] = {}
         self._questions = Questions(prefix)
         self._draining: Draining | None = None
         info = server()
         self._subscriptions = Subscriptions(info)
         self._encoder = ResultEncoder(info)
+        self._tickets = Tickets(self._encoder)
+        self.speech = Speech(self._tickets)
 
     @property
     def has_begun(self) -> bool:
@@ -117,56 +95,14 @@ class Session:
 
     def finish(self, ticket: Ticket, answer: Answer) -> bytes | None:
         """The line that answers a ticket; None if it is cancelled or answered, or its batch lacks one."""
-        if not self._is_open(ticket):
-            return None
-        batch = ticket.batch
-        encoded = self._encode(ticket, answer, b"\n" if batch is None else b"")
-        del self._tickets[ticket.id]
-        if batch is None:
-            return encoded
-        whole = batch.add(encoded)
-        return None if whole is None else whole + b"\n"
-
-    def progress(
-        self, ticket: Ticket, progress: float, total: float | None = None, message: str | None = None
-    ) -> bytes | None:
-        """The progress notification of a ticket, if one was asked for and it says more than the last."""
-        token = ticket.progress_token
-        if token is None or not self._is_open(ticket) or not _is_number(progress):
-            return None
-        if ticket.progress is not None and progress <= ticket.progress:
-            return None
-        ticket.progress = progress
-        params = b'{"progressToken":%b,"progress":%b' % (encode_id(token), encode_value(progress))
-        if total is not None and _is_number(total):
-            params += b',"total":' + encode_value(total)
-        if isinstance(message, str) and REVISIONS[ticket.revision].knows("progress", "message"):
-            params += b',"message":' + encode_value(message)
-        return encode_notification("notifications/progress", params + b"}") + b"\n"
-
-    def wants_log(self, ticket: Ticket) -> str | None:
-        """The least severe level of which messages are sent for a ticket, None if none are."""
-        if not self._is_open(ticket):
-            return None
-        if ticket.modern:
-            return ticket.log_level
-        return self._log_level if self.initialized else None
-
-    def log(self, ticket: Ticket, level: str, logger: str | None, data: bytes) -> bytes | None:
-        """The log message of a ticket, of data that is JSON already, if the client wants to have it."""
-        return _log_line(level, logger, data) if is_due(level, self.wants_log(ticket)) else None
-
-    def log_news(self, level: str, logger: str, text: str) -> list[bytes]:
-        """The log message of something that belongs to no request, for a legacy client that asked for a level."""
-        is_wanted = self.initialized and self._wants_news and is_due(level, self._log_level)
-        return [_log_line(level, logger, encode_value(text))] if is_wanted else []
+        return self._tickets.finish(ticket, answer)
 
     def ask(self, ticket: Ticket, method: str, params: Mapping[str, Any]) -> tuple[str, bytes]:
         """Ask the client something for a ticket of the legacy era: the question's id and the request.
 
         It is over with its `Replied`, or with `drop_question`. Raises ToolError where nobody waits any more.
         """
-        if not self._is_open(ticket):
+        if not self._tickets.is_open(ticket):
             raise ToolError("Error: this call has ended; nothing can be asked for it.")
         question, request = self._questions.ask(method, params)
         return question, request + b"\n"
@@ -203,34 +139,13 @@ class Session:
 
     def give_back(self, ticket: Ticket) -> bytes | None:
         """The line that gives a request back which was not begun; None if that can't be any more."""
-        if ticket.batch is not None or not self._is_open(ticket):
-            return None
-        del self._tickets[ticket.id]
-        ticket.cancelled = self.has_given_back = True
-        return resend(ticket.id) + b"\n"
+        line = self._tickets.give_back(ticket)
+        self.has_given_back = self.has_given_back or line is not None
+        return line
 
     def end_listens(self) -> list[bytes]:
         """The lines that end every open listen, at shutdown."""
         return _lines(self._subscriptions.end())
-
-    def _is_open(self, ticket: Ticket) -> bool:
-        return self._tickets.get(ticket.id) is ticket
-
-    def _encode(self, ticket: Ticket, answer: Answer, end: bytes) -> bytes:
-        match answer:
-            case ProtocolError():
-                return error_of(ticket.id, answer, ticket.revision) + end
-            case ToolResult():
-                result = self._encoder.tool_result(answer, ticket.revision)
-            case Page():
-                result = self._encoder.page(answer, ticket.revision)
-            case Encoded():
-                result = [self._encoder.encoded(answer, ticket.revision)]
-            case InputRequired():
-                result = [self._encoder.input_required(answer)]
-            case _:
-                result = [self._encoder.result(answer, ticket.revision)]
-        return encode_result(ticket.id, *result, end=end)
 
     def _on_batch(self, messages: tuple[Message, ...]) -> list[Effect]:
         if not messages or not allows_batches(self.revision):
@@ -301,8 +216,7 @@ class Session:
             case "server/discover":
                 result = discover_result(self._server(), revision)
             case "logging/setLevel":
-                self._log_level = read_level(request.params)
-                self._wants_news = True
+                self.speech.set_level(read_level(request.params))
             case "resources/subscribe":
                 self._subscriptions.subscribe(read_uri(request.params))
             case "resources/unsubscribe":
@@ -317,8 +231,7 @@ class Session:
         self.revision, self.client = handshake.revision, handshake.client
         self.initialized = False  # till its own notifications/initialized
         self._capabilities = handshake.capabilities
-        self._log_level = DEFAULT_LEVEL
-        self._wants_news = False
+        self.speech.forget()
         self._questions.forget_roots()
         self._subscriptions.forget()
         return initialize_result(self._server(), self.revision)
@@ -328,7 +241,7 @@ class Session:
             case "notifications/cancelled":
                 return self._cancel(notification.params.get("requestId"))
             case "notifications/initialized" if not self.initialized:
-                self.initialized = True
+                self.initialized = self.speech.is_initialized = True
                 return [*map(Send, _lines(self._subscriptions.catch_up())), *self._ask_roots()]
             case "notifications/roots/list_changed" if self.initialized:
                 return self._ask_roots()
@@ -345,29 +258,24 @@ class Session:
 
     def _cancel(self, ident: Any) -> list[Effect]:
         """Cancel a request or a listen; ids of nothing (any more) come from races and are ignored."""
-        if not is_id(ident) or self._subscriptions.close(ident):
-            return []
-        ticket = self._tickets.pop(ident, None)
-        if ticket is None:
-            return []
-        ticket.cancelled = True
-        return [Cancel(ticket), *_sent(ticket.batch.drop() if ticket.batch else None)]
+        is_over = not is_id(ident) or self._subscriptions.close(ident)
+        return [] if is_over else self._tickets.cancel(ident)
 
     def _ticket(self, request: Request, envelope: Envelope | None, batch: Batch | None) -> Ticket:
         token = (request.params.get("_meta") or {}).get("progressToken")
-        ticket = Ticket(
-            request.id,
-            request.method,
-            self.revision if envelope is None else envelope.revision,
-            self.client if envelope is None else envelope.client,
-            token if is_id(token) else None,
-            batch,
-            capabilities=self._capabilities if envelope is None else envelope.capabilities,
-            modern=envelope is not None,
-            log_level=None if envelope is None else envelope.log_level,
+        return self._tickets.open(
+            Ticket(
+                request.id,
+                request.method,
+                self.revision if envelope is None else envelope.revision,
+                self.client if envelope is None else envelope.client,
+                token if is_id(token) else None,
+                batch,
+                capabilities=self._capabilities if envelope is None else envelope.capabilities,
+                modern=envelope is not None,
+                log_level=None if envelope is None else envelope.log_level,
+            )
         )
-        self._tickets[request.id] = ticket
-        return ticket
 
 
 def _answered(answer: bytes, batch: Batch | None) -> list[Effect]:
@@ -379,16 +287,5 @@ def _sent(message: bytes | None) -> list[Effect]:
     return [] if message is None else [Send(message + b"\n")]
 
 
-def _log_line(level: str, logger: str | None, data: bytes) -> bytes:
-    named = b"" if logger is None else b',"logger":' + encode_value(logger)
-    params = b'{"level":%b%b,"data":%b}' % (encode_value(level), named, one_line(data))
-    return encode_notification("notifications/message", params) + b"\n"
-
-
 def _lines(messages: list[bytes]) -> list[bytes]:
     return [message + b"\n" for message in messages]
-
-
-def _is_number(value: Any) -> bool:
-    """Whether JSON has this as a number; an integer may be of any size."""
-    return type(value) is int or (type(value) is float and isfinite(value))

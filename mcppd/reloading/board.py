@@ -6,7 +6,7 @@ It answers from what it holds and from stamps; it changes nothing that is served
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mcppd.core.catalog import Module
@@ -17,6 +17,7 @@ from mcppd.reloading.loaded import Scan
 from mcppd.reloading.own_changes import OwnChanges
 from mcppd.reloading.slots import Slot
 from mcppd.reloading.sources import is_other_listing
+from mcppd.reloading.stamps import Stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +62,30 @@ class Board:
         is_ignored = self.own_changes.written(generation.directory, generation.written)
         return is_new or is_ignored
 
-    def unsettled(self, directory: str | None) -> str | None:
+    def compared(self, directory: str | None) -> Iterator[str]:
+        """The paths that `unsettled` looks at, of one module or of all."""
+        yield from self.scan.stamps
+        if directory is None:
+            yield from self.scan.places
+        for slot in self._slots_of(directory):
+            yield from slot.loaded.stamps
+            yield from slot.loaded.places
+
+    def unsettled(self, directory: str | None, seen: Mapping[str, Stamp] = stamps.NOTHING_SEEN) -> str | None:
         """Why what is served may not be what is on the disk: "changed", "busy", or None (D19).
 
-        Looks at one module, or without one at everything.
+        Looks at one module, or without one at everything; what was `seen` a moment ago isn't looked at again.
         """
         scan = self.scan
-        if stamps.differing(scan.stamps) or (directory is None and stamps.differing(scan.places)):
+        if stamps.differing(scan.stamps, seen) or (directory is None and stamps.differing(scan.places, seen)):
             return "changed"
-        slots: Iterable[Slot] = self.slots.values()
-        busy = scan.is_young or self.in_judgement is not None
-        if directory is not None:
-            slots = [slot] if (slot := self.slots.get(directory)) else []
+        slots = self._slots_of(directory)
+        if directory is None:
+            busy = scan.is_young or self.in_judgement is not None
+        else:
             busy = not slots or directory in (self.in_judgement or ())
         for slot in slots:
-            if reason := self._slot_unsettled(slot):
+            if reason := self._slot_unsettled(slot, seen):
                 return reason
         return "busy" if busy else None
 
@@ -115,11 +125,19 @@ class Board:
             self._watched_parts, self._watched = parts, _watched(scan)
         return self._watched
 
-    def _slot_unsettled(self, slot: Slot) -> str | None:
+    def _slots_of(self, directory: str | None) -> Collection[Slot]:
+        if directory is None:
+            return self.slots.values()
+        slot = self.slots.get(directory)
+        return () if slot is None else (slot,)
+
+    def _slot_unsettled(self, slot: Slot, seen: Mapping[str, Stamp]) -> str | None:
         loaded = slot.loaded
-        if stamps.differing(loaded.stamps):
+        if stamps.differing(loaded.stamps, seen):
             return "changed"
-        if stamps.differing(loaded.places) and (slot.fault is not None or is_other_listing(loaded)):
+        if stamps.differing(loaded.places, seen) and (
+            slot.fault is not None or not seen.keys().isdisjoint(loaded.places) or is_other_listing(loaded)
+        ):
             return "changed"
         if not self.joined.get(loaded.directory, frozenset()) <= loaded.stamps.keys():
             return "changed"  # files that were imported a moment ago are not watched over yet

@@ -94,18 +94,15 @@ class Passes:
         while self._completed < goal:
             await self._passed.wait()
 
-    async def settle(self, unsettled: Callable[[], str | None]) -> bool:
+    async def settle(self, unsettled: Callable[[], Awaitable[str | None]]) -> bool:
         """Wait until nothing is unsettled ("changed", "busy" or None); False if that took too long."""
-        if self._started.is_set() and unsettled() is None:
-            return True
         try:
-            async with asyncio.timeout(START_LIMIT):
-                await self._started.wait()
-            reason = unsettled()
+            if not self._started.is_set():
+                async with asyncio.timeout(START_LIMIT):
+                    await self._started.wait()
             async with asyncio.timeout(SETTLE_LIMIT):
-                while reason is not None:
+                while (reason := await unsettled()) is not None:
                     await self.another(wanted=reason == "changed")
-                    reason = unsettled()
         except TimeoutError:
             return False
         return True

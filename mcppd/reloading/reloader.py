@@ -22,6 +22,7 @@ from mcppd.core.modules import Module, Offer, make_offer
 from mcppd.core.reports import Report
 from mcppd.reloading.board import Board
 from mcppd.reloading.certainty import Certainty
+from mcppd.reloading.far_files import FarFiles
 from mcppd.reloading.following import Following
 from mcppd.reloading.laps import Laps
 from mcppd.reloading.loaded import Loaded
@@ -67,6 +68,7 @@ class Reloader:
         self._laps = Laps()
         self._unread = Unread(self._passes.want)
         self._preparing = Preparing(pool, tasks, self._passes)
+        self._far_files = FarFiles()
         self._certainty = Certainty(lambda: (self.watcher.heard(), self._passes.idle_since))
 
     # what the rest of the daemon asks
@@ -75,8 +77,11 @@ class Reloader:
         """Wait until what is on the disk is what is served, for one module or for all; False if it took too long."""
         return await self._passes.settle(lambda: self._unsettled(self._directory(wanted)))
 
-    def _unsettled(self, directory: str | None) -> str | None:
+    async def _unsettled(self, directory: str | None) -> str | None:
         """Why a module, or anything at all, may not be served as it is on the disk; None where it is."""
+        if self.watcher.far:
+            seen = await self._far_files.look(self._board.compared(directory), self.watcher.far)
+            return self._board.unsettled(directory, seen)
         if directory is not None:
             return self._board.unsettled(directory)
         return self._certainty.unless_certain(lambda: self._board.unsettled(None))

@@ -10,6 +10,8 @@ from typing import Final
 Stamp = tuple[int, int, int, int] | None
 """(mtime in ns, ctime in ns, size, inode) of a file or directory; None where there is none."""
 
+NOTHING_SEEN: Final[Mapping[str, Stamp]] = {}
+
 YOUNG: Final = 0.020
 """Seconds for which a file may still be changed under the same stamp: file systems count in ticks of 10 ms
 at most, so two saves in one tick with one size look alike, and a half-written file looks finished (D19)."""
@@ -37,9 +39,9 @@ def is_young(stamps: Iterable[Stamp], reach: float = YOUNG, now: float | None = 
     )
 
 
-def differing(stamps: Mapping[str, Stamp]) -> bool:
-    """Whether one of these paths isn't what it was."""
-    return any(stamp(path) != known for path, known in stamps.items())
+def differing(stamps: Mapping[str, Stamp], seen: Mapping[str, Stamp] = NOTHING_SEEN) -> bool:
+    """Whether one of these paths isn't what it was; of those that were `seen` a moment ago, as they were then."""
+    return any((seen[path] if path in seen else stamp(path)) != known for path, known in stamps.items())
 
 
 def links_on(path: str) -> Iterator[str]:

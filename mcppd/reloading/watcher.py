@@ -42,6 +42,9 @@ class Watcher:
 
     def __init__(self) -> None:
         self.polled: Mapping[str, str] = {}  # directories of which no events can be had, with the reason
+        self.far: frozenset[str] = (
+            frozenset()
+        )  # those of them that a look at may take as long as a network does
         self._wanted: frozenset[str] = frozenset()
         self._on_the_way: frozenset[str] = frozenset()  # the wanted directories and all above them
         self._inotify: Inotify | None = None
@@ -177,6 +180,7 @@ class Watcher:
         """Watch what is wanted: by inotify where that tells, else by polling."""
         self._is_stale = False
         nearest, silent = await asyncio.to_thread(_survey, self._wanted)
+        self.far = frozenset(silent)
         polled = {path: f"{kind} tells of no changes" for path, kind in silent.items()}
         old, self._watches = self._watches, {}
         if self._inotify is None:

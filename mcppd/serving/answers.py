@@ -12,10 +12,10 @@ import orjson
 from mcppd.core.calls import Spent
 from mcppd.core.catalog import CALL_TOOL
 from mcppd.core.effects import CallTool, Complete, GetPrompt, InputRequired, List, ReadResource, Work
+from mcppd.core.eras_results import Answer
 from mcppd.core.errors import INTERNAL_ERROR, InputRequiredError, ProtocolError, ToolError
 from mcppd.core.events import CallEnded, Tell
 from mcppd.core.results import ToolResult, error_result
-from mcppd.core.session import Answer
 from mcppd.serving.callbacks import Callbacks
 from mcppd.serving.callers import Caller, Origin
 from mcppd.serving.completions import Completions
@@ -24,7 +24,7 @@ from mcppd.serving.lists import Lists
 from mcppd.serving.live_resources import LiveResources
 from mcppd.serving.prompts import Prompts
 from mcppd.serving.resources import Resources
-from mcppd.serving.seams import Calls, Served
+from mcppd.serving.seams import Calls, Checks, Served
 from mcppd.serving.stored_results import StoredResults
 from mcppd.serving.tools import ToolCalls
 
@@ -42,15 +42,33 @@ class Answers:
     """Answers what sessions ask."""
 
     def __init__(
-        self, served: Served, calls: Calls, stored: StoredResults, tasks: asyncio.TaskGroup, tell: Tell
+        self,
+        served: Served,
+        calls: Calls,
+        stored: StoredResults,
+        tasks: asyncio.TaskGroup,
+        tell: Tell,
+        note: str = "",
     ) -> None:
+        """`note` is what `help` has to say of this daemon."""
         live = LiveResources(calls, tasks)
         self._lists = Lists(served, live)
-        self._tools = ToolCalls(served, calls, Help(served, calls, live.notes), stored)
+        self._tools = ToolCalls(
+            served,
+            calls,
+            Help(served, calls, lambda catalog: (*filter(None, [note]), *live.notes(catalog))),
+            stored,
+        )
         self._prompts = Prompts(served, calls)
         self._resources = Resources(served, calls, live, stored)
         self._completions = Completions(served, calls)
+        self._calls = calls
         self._tell = tell
+
+    @property
+    def checks(self) -> Checks:
+        """Validation, of answers to questions too."""
+        return self._calls.checks
 
     async def answer(
         self, caller: Caller, effect: Work, size: int, callbacks: Callbacks, spent: Spent

@@ -26,6 +26,8 @@ from mcppd.core.errors import (
 from mcppd.core.questions import Question, digest_of, fault_of_answer, read_question
 from mcppd.core.request_state import Binding, seal, unseal
 from mcppd.core.session import Session
+from mcppd.serving.filled import fitted
+from mcppd.serving.seams import Checks
 
 ANSWER_LIMIT: Final = 600.0
 """Seconds that a legacy client has for an answer: a person may have gone for a coffee, not home."""
@@ -60,11 +62,13 @@ class Asking:
         session: Session,
         send: Callable[[bytes], None],
         signing: Signing,
+        checks: Checks,
         limit: float = ANSWER_LIMIT,
     ) -> None:
         self._session = session
         self._send = send
         self._signing = signing
+        self._checks = checks
         self._limit = limit
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._is_over = False
@@ -77,7 +81,7 @@ class Asking:
         if not isinstance(effect, CallTool | GetPrompt | ReadResource):
             return None
         if effect.ticket.modern:
-            return _Retried(effect, self._signing).ask
+            return _Retried(effect, self._signing, self._checks).ask
         return lambda said: self._ask(effect.ticket, said)
 
     def replied(self, reply: Replied) -> None:
@@ -122,10 +126,16 @@ class Asking:
                 line = self._session.drop_question(ident)
                 if line is not None:
                     self._send(line)
-        for question, answer in zip(questions, answers, strict=True):
-            if (fault := fault_of_answer(question, answer)) is not None:
-                raise ToolError(f"the client's answer can't be used: {fault}")
-        return answers
+        return [await self._taken(*each) for each in zip(questions, answers, strict=True)]
+
+    async def _taken(self, question: Question, answer: Any) -> Any:
+        """The answer as the author's code gets it. Raises ToolError where it is none."""
+        if (fault := fault_of_answer(question, answer)) is not None:
+            raise ToolError(f"the client's answer can't be used: {fault}")
+        taken, faults = await fitted(self._checks, question, answer)
+        if faults:
+            raise ToolError("the client's answer does not fit the form:\n" + "\n".join(faults))
+        return taken
 
     def _put(self, ticket: Ticket, question: Question, asked: list[str]) -> asyncio.Future[Any]:
         """Send one question; the future of its answer."""
@@ -153,13 +163,15 @@ class _Asked:
 class _Retried:
     """The questions of one run of a modern call: those that have an answer get it, at others it ends."""
 
-    def __init__(self, effect: Asker, signing: Signing) -> None:
+    def __init__(self, effect: Asker, signing: Signing, checks: Checks) -> None:
         self._effect = effect
         self._ticket = effect.ticket
         self._signing = signing
+        self._checks = checks
         self._responses: dict[str, Any] = {}  # by key; each answers one question
         self._recorded: Mapping[str, Any] = {}  # by place: what has been used stays what it was
         self._used: dict[str, Any] = {}
+        self._turn = asyncio.Lock()  # of threads that ask at once: a state holds all that is answered
         self._count = 0
         if (retry := effect.retry) is not None:
             self._responses.update(retry.responses)
@@ -168,15 +180,22 @@ class _Retried:
 
     async def ask(self, said: Sequence[Mapping[str, Any]]) -> list[Any]:
         """The answers in order. Raises InputRequiredError, MissingCapabilityError, ProtocolError, ToolError."""
+        async with self._turn:
+            return await self._ask(said)
+
+    async def _ask(self, said: Sequence[Mapping[str, Any]]) -> list[Any]:
         asked = [self._placed(question) for question in _read(said)]
         if len({each.key for each in asked}) < len(asked):
             raise ToolError("questions that are asked at once need different keys")
-        unanswered = {each.key: each.question for each in asked if not self._is_answered(each)}
-        self._require(unanswered.values())
-        answers = [self._use(each) for each in asked if each.key not in unanswered]
-        if unanswered:
+        due = {each.key: each.question for each in asked if not self._is_answered(each)}
+        self._require(due.values())
+        answers: list[Any] = []
+        for each in asked:
+            if each.key not in due and (again := await self._use(each, answers)) is not None:
+                due[each.key] = again
+        if due:
             state = seal(self._binding(), self._used, self._signing.key, self._signing.now())
-            raise InputRequiredError({key: self._request(each) for key, each in unanswered.items()}, state)
+            raise InputRequiredError({key: self._request(each) for key, each in due.items()}, state)
         return answers
 
     def _binding(self) -> Binding:
@@ -208,14 +227,28 @@ class _Retried:
             text = f"Missing required client capability: {', '.join(required)}"
             raise MissingCapabilityError(text, required)
 
-    def _use(self, asked: _Asked) -> Any:
+    async def _use(self, asked: _Asked, answers: list[Any]) -> Question | None:
+        """Take the answer to a question; the question again where a form is filled in wrongly.
+
+        An answer that has not the shape of one is an error, information that is missing from it is asked for again
+        (MCP, MRTR, Error Handling).
+        """
         place, key = asked.place, asked.key
-        answer = self._recorded[place] if place in self._recorded else self._responses.pop(key)
-        fault = fault_of_answer(asked.question, answer)
+        if place in self._recorded:
+            answer = self._recorded[place]  # was taken already, by us
+        else:
+            answer, faults = await self._checked(asked.question, self._responses.pop(key), key)
+            if faults:
+                return asked.question.again(faults)
+        self._used[place] = answer
+        answers.append(answer)
+        return None
+
+    async def _checked(self, question: Question, answer: Any, key: str) -> tuple[Any, list[str]]:
+        fault = fault_of_answer(question, answer)
         if fault is not None:
             raise ProtocolError(INVALID_PARAMS, f"Invalid params: inputResponses.{key}: {fault}")
-        self._used[place] = answer
-        return answer
+        return await fitted(self._checks, question, answer)
 
     def _request(self, question: Question) -> dict[str, Any]:
         params = adapt_params(question, self._ticket.revision, "")

@@ -29,7 +29,7 @@ class Callbacks:
 def callbacks_of(effect: Work, session: Session, send: Callable[[bytes], None], ask: Ask | None) -> Callbacks:
     """How a request reaches its client while it is served."""
     ticket = effect.ticket
-    level = session.wants_log(ticket)
+    level = session.speech.wants_log(ticket)
     return Callbacks(
         progress=None if ticket.progress_token is None else _progress_of(ticket, session, send),
         log=None if level is None else _log_of(effect, session, send),
@@ -40,7 +40,7 @@ def callbacks_of(effect: Work, session: Session, send: Callable[[bytes], None], 
 
 def _progress_of(ticket: Ticket, session: Session, send: Callable[[bytes], None]) -> Progress:
     def report(progress: float, total: float | None, message: str | None) -> None:
-        line = session.progress(ticket, progress, total, message)
+        line = session.speech.progress(ticket, progress, total, message)
         if line is not None:
             send(line)
 
@@ -51,7 +51,7 @@ def _log_of(effect: Work, session: Session, send: Callable[[bytes], None]) -> Lo
     logger_name = effect.name if isinstance(effect, CallTool | GetPrompt) else None
 
     def log(level: str, data: bytes) -> None:
-        line = session.log(effect.ticket, level, logger_name, data)
+        line = session.speech.log(effect.ticket, level, logger_name, data)
         if line is not None:
             send(line)
 

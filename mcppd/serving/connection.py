@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Coroutine, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from mcppd.core.calls import AgentEnvironment, Spent
-from mcppd.core.draining import Draining
+from mcppd.core.calls import Spent
+from mcppd.core.draining import HANDOVER, STOP, Draining
 from mcppd.core.effects import (
     CallTool,
     Cancel,
@@ -29,83 +29,24 @@ from mcppd.core.effects import (
     Ticket,
     Work,
 )
+from mcppd.core.eras_results import Answer
 from mcppd.core.errors import INTERNAL_ERROR, INVALID_REQUEST, ProtocolError
 from mcppd.core.framing import Overlong
-from mcppd.core.jsonrpc import encode_error, encode_notification
+from mcppd.core.jsonrpc import encode_error
 from mcppd.core.kinds import Kind
 from mcppd.core.results import ToolResult
-from mcppd.core.session import Answer, Session
+from mcppd.core.session import Session
 from mcppd.core.workspace import Hints
-from mcppd.serving.answers import Answers, Caller
-from mcppd.serving.asking import Asking, Signing
+from mcppd.serving.answers import Caller
+from mcppd.serving.asking import Asking
 from mcppd.serving.callbacks import callbacks_of
+from mcppd.serving.room import Room
 from mcppd.transport.link import Link
 
 logger = logging.getLogger("mcppd.serving")
 
 IN_FLIGHT_LIMIT: Final = 1000
 """Requests of one connection that may be open; beyond it nothing is read from it until some are answered."""
-
-HANDOVER: Final = encode_notification("mcppd/handover") + b"\n"
-STOP: Final = encode_notification("mcppd/stop") + b"\n"
-"""Words to a shim (D21)."""
-
-
-class Room(Protocol):
-    """What a connection needs of the server that accepted it."""
-
-    @property
-    def answers(self) -> Answers:
-        """Who answers."""
-        ...
-
-    @property
-    def registry(self) -> str:
-        """The real path of the registry that is served."""
-        ...
-
-    def serves(self, registry: str) -> bool:
-        """Whether this is the real path of the registry that is served."""
-        ...
-
-    @property
-    def signing(self) -> Signing:
-        """What goes through clients and back is signed with this."""
-        ...
-
-    @property
-    def lists(self) -> Mapping[Kind, str] | None:
-        """The hashes of the lists that are served; None before there are any."""
-        ...
-
-    @property
-    def refusal(self) -> ToolResult | None:
-        """What a call gets where none may begin any more and no shim keeps it; None while calls may begin."""
-        ...
-
-    @property
-    def is_stopped(self) -> bool:
-        """A person stopped the daemon: no shim starts another."""
-        ...
-
-    @property
-    def is_moving(self) -> bool:
-        """Shims are to go to the next daemon."""
-        ...
-
-    def environment(self, agent: dict[str, str]) -> AgentEnvironment:
-        """The environment of calls for an agent with this one."""
-        ...
-
-    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run something in a task that has an owner."""
-        ...
-
-    def introduced(self, connection: Connection) -> None:
-        """A client has said who it is."""
-
-    def left(self, connection: Connection) -> None:
-        """A connection is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +68,7 @@ class Connection:
         self.since = time.monotonic()
         self._link = link
         self._room = room
-        self._asking = Asking(session, link.send, room.signing)
+        self._asking = Asking(session, link.send, room.signing, room.answers.checks)
         self._running: dict[Ticket, Running] = {}
         self._is_shim = False
         self._known_lists: Any = None  # what the shim's hello said of them
@@ -205,7 +146,7 @@ class Connection:
 
     def notify_log(self, level: str, logger: str, text: str) -> bool:
         """Log something that belongs to no request, for a client that asked for such messages; whether it did."""
-        return self._say(self.session.log_news(level, logger, text))
+        return self._say(self.session.speech.log_news(level, logger, text))
 
     def say_goodbye(self) -> None:
         """End the listens, but for those that go on at the next daemon, and close: the daemon is stopping."""

@@ -14,6 +14,9 @@ from mcppd.core.jsonrpc import encode_value
 
 SIZE_LIMIT: Final = 16 * 1024 * 1024
 """Bytes of a file: as a blob in base64 it is 22 MiB, which every client's line still takes."""
+LINE_LIMIT: Final = 32 * 1024 * 1024
+"""Bytes of its contents as JSON, where a control character takes six: what no client's line takes is not sent."""
+_ESCAPED: Final = bytes(set(range(32)) - set(b"\b\t\n\f\r"))
 TIME_LIMIT: Final = 5.0
 """Seconds that reading may take: a network file system that has gone must not hold a client."""
 
@@ -37,8 +40,21 @@ def _contents(uri: str, path: str, mime_type: str | None) -> bytes:
         text = None if b"\0" in data else data.decode()
     except UnicodeDecodeError:
         text = None
+    if text is not None:
+        _check_length(path, data)
     shown = {"text": text} if text is not None else {"blob": base64.b64encode(data).decode()}
     return encode_value([contents | shown])
+
+
+def _check_length(path: str, data: bytes) -> None:
+    """Refuse a text that would be far longer as JSON than it is. Raises ToolError."""
+    escaped = len(data) - len(data.translate(None, _ESCAPED))
+    length = len(data) + 5 * escaped
+    if length > LINE_LIMIT:
+        what = f"{path} has {escaped} control characters, with which it is {length >> 20} MiB as JSON"
+        raise ToolError(
+            f"{what}, more than the limit of {LINE_LIMIT >> 20} MiB: serve a text, or a smaller file"
+        )
 
 
 def _read(path: str) -> bytes:

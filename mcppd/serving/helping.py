@@ -8,9 +8,10 @@ from typing import Any
 
 import orjson
 
-from mcppd.core import help_text
-from mcppd.core.catalog import Catalog
-from mcppd.core.errors import ToolError
+from mcppd.core import builtin, help_text
+from mcppd.core.catalog import Catalog, Tool
+from mcppd.core.errors import SHOWN, ToolError
+from mcppd.core.help_text import HelpText
 from mcppd.core.modules import Module
 from mcppd.core.results import ToolResult, text_result
 from mcppd.serving.attempts import Seen, attempted
@@ -27,25 +28,35 @@ class Help:
         self._notes = notes  # what else a person should know of
 
     async def answer(self, origin: Origin, arguments: Mapping[str, Any]) -> ToolResult:
-        """The overview, or with `tool` what is known of a tool or a module. Raises ToolError."""
+        """The overview, or with `tool` what is known of anything by its name or URI. Raises ToolError."""
 
         async def use(seen: Seen) -> ToolResult:
             wanted = arguments.get("tool")
-            if not wanted:
-                notes = self._notes(seen.catalog)
-                modules = [self._as_it_is(module) for module in seen.catalog.modules]
-                said = help_text.overview(seen.catalog, self._served.last_reload, notes, modules)
-                return text_result(said.text, said.display)
-            tool = seen.catalog.find(wanted) if isinstance(wanted, str) else None
-            module = tool.module if tool is not None else seen.catalog.module(str(wanted))
-            if module is None:
-                nearest = nearest_text(seen.catalog.nearest(str(wanted)))
-                raise ToolError(f"Error: there is no tool or module {wanted!r}{nearest}")
-            info = await self._info(origin, module)
-            said = help_text.of_module(seen.catalog, self._as_it_is(module), tool, info)
+            said = (
+                await self._of(origin, seen.catalog, str(wanted)) if wanted else self._overview(seen.catalog)
+            )
             return text_result(said.text, said.display)
 
         return await attempted(self._served, None, use, "what `help` is asked for")
+
+    def _overview(self, catalog: Catalog) -> HelpText:
+        modules = [self._as_it_is(module) for module in catalog.modules]
+        return help_text.overview(catalog, self._served.last_reload, self._notes(catalog), modules)
+
+    async def _of(self, origin: Origin, catalog: Catalog, wanted: str) -> HelpText:
+        """What there is to say of a name or a URI: of a tool before a module, and of all else after it."""
+        for definition in (builtin.HELP_DEFINITION, builtin.CALL_TOOL_DEFINITION):
+            if definition["name"] == wanted:
+                return help_text.of_builtin(definition)
+        found = catalog.called(wanted)
+        module = catalog.module(wanted)
+        if module is not None and not (found and isinstance(found[0], Tool)):
+            return help_text.of_module(catalog, self._as_it_is(module), await self._info(origin, module))
+        if not found:
+            raise ToolError(_unknown(catalog, wanted))
+        module = found[0].module
+        some = [each for each in found if each.module is module]
+        return help_text.of_some(self._as_it_is(module), some, await self._info(origin, module))
 
     def _as_it_is(self, module: Module) -> Module:
         """The module with how its workers are now."""
@@ -62,6 +73,13 @@ class Help:
             return error.text
         items = orjson.loads(result.content)
         return "\n".join(item["text"] for item in items if item.get("type") == "text")
+
+
+def _unknown(catalog: Catalog, wanted: str) -> str:
+    text = f"Error: there is no tool, prompt, resource or module {wanted[:SHOWN]!r}"
+    if (when := catalog.removed.get(wanted)) is not None:
+        text += f" (removed by the reload at {when})"
+    return text + nearest_text(catalog.nearest_of_all(wanted))
 
 
 def nearest_text(nearest: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import select
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
@@ -17,6 +18,10 @@ logger = logging.getLogger("mcppd.transport")
 
 UNSENT_LIMIT: Final = 128 * 1024 * 1024
 """Bytes that may wait for a peer that doesn't read: two of the largest lines; beyond it the link is cut (D13)."""
+
+TURN: Final = 200
+"""Frames of one link that are taken before everybody else has a turn: a few milliseconds. A chunk of what is read may
+hold a hundred thousand."""
 
 Frame = TypeVar("Frame", covariant=True)
 
@@ -51,7 +56,12 @@ class Link(asyncio.Protocol, Generic[Frame]):
         self._transport: asyncio.Transport | None = None
         self._receiver: Receiver | None = None
         self._hangup: select.epoll | None = None
+        self._frames: deque[Frame] = deque()  # that have come and wait for their turn
+        self._turn: asyncio.Handle | None = None
+        self._is_paused = False  # by the owner
+        self._is_reading = True
         self.is_closed = False
+        self.error: Exception | None = None  # of the stream, by which it was closed
 
     def attach(self, receiver: Receiver) -> None:
         """Name who takes the frames; before the first byte comes."""
@@ -76,13 +86,9 @@ class Link(asyncio.Protocol, Generic[Frame]):
             self._transport.abort()
 
     def pause(self, *, paused: bool) -> None:
-        """Stop reading from a peer that asks for more than it may have, or go on."""
-        if self._transport is None or self.is_closed:
-            return
-        if paused:
-            self._transport.pause_reading()
-        else:
-            self._transport.resume_reading()
+        """Stop reading from a peer that asks for more than it may have, or go on; what was read already waits too."""
+        self._is_paused = paused
+        self._go_on()
 
     @property
     def descriptor(self) -> int:
@@ -110,15 +116,12 @@ class Link(asyncio.Protocol, Generic[Frame]):
     def data_received(self, data: bytes) -> None:
         assert self._receiver is not None
         try:
-            frames = self._framing.feed(data)
+            self._frames.extend(self._framing.feed(data))
         except McppdError:
             self.abort()
             return
-        for frame in frames:
-            try:
-                self._receiver.receive(frame)
-            except Exception:  # a fault of ours must not end somebody's connection
-                logger.exception("a frame could not be taken; the connection goes on")
+        if self._turn is None:
+            self._take()
 
     def eof_received(self) -> bool:
         if self._receiver is not None:
@@ -126,10 +129,40 @@ class Link(asyncio.Protocol, Generic[Frame]):
         return True  # the owner closes when it has answered
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.is_closed = True
+        self.is_closed, self.error = True, exc
         if self._hangup is not None:
             asyncio.get_running_loop().remove_reader(self._hangup.fileno())
             self._hangup.close()
             self._hangup = None
         if self._receiver is not None:
             self._receiver.closed()
+
+    # inside
+
+    def _take(self) -> None:
+        """Take the frames of one turn."""
+        assert self._receiver is not None
+        self._turn = None
+        for _ in range(min(TURN, len(self._frames))):
+            if self._is_paused or self.is_closed:
+                break
+            try:
+                self._receiver.receive(self._frames.popleft())
+            except Exception:  # a fault of ours must not end somebody's connection
+                logger.exception("a frame could not be taken; the connection goes on")
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Take the next frames soon, or read more where there are none."""
+        if self._transport is None or self.is_closed:
+            return
+        if self._frames and not self._is_paused and self._turn is None:
+            self._turn = asyncio.get_running_loop().call_soon(self._take)
+        reads = not (self._frames or self._is_paused)
+        if reads == self._is_reading or self._transport.is_closing():
+            return
+        self._is_reading = reads
+        if reads:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()

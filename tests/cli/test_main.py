@@ -25,7 +25,7 @@ run({words!r})
 print(*sorted(sys.modules), file=sys.stderr)
 """
 
-WITHOUT_DAEMON = ("check", "demo", "service")
+WITHOUT_DAEMON = ("check", "demo", "service", "stdio")
 """Commands that are about files, and about no daemon."""
 
 HEAVY = ("rich", "jsonschema", "asyncio", "orjson", "yaml", "uvloop", "watchfiles")

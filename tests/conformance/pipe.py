@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-from tests.harness import LIMIT, REPOSITORY, Daemon
+from tests.harness import LIMIT, Daemon, read_message, start_shim
 
 
 class Pipe:
@@ -20,22 +19,7 @@ class Pipe:
     @classmethod
     async def open(cls, daemon: Daemon, directory: Path) -> Pipe:
         """A shim of a daemon, in a directory."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            "-S",
-            str(REPOSITORY / "shim" / "__main__.py"),
-            "--config",
-            str(daemon.registry),
-            "--socket",
-            str(daemon.socket),
-            cwd=directory,
-            env=daemon.environment,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            limit=2**27,
-        )
-        return cls(process)
+        return cls(await start_shim(daemon, directory))
 
     def send(self, message: Any) -> None:
         """Send one message."""
@@ -45,9 +29,8 @@ class Pipe:
     async def receive(self) -> dict[str, Any] | None:
         """The next message; None when there are no more."""
         assert self._process.stdout is not None
-        line = await self._process.stdout.readline()
-        message: dict[str, Any] | None = json.loads(line) if line else None
-        return message
+        came = await read_message(self._process.stdout)
+        return None if came is None else came[1]
 
     async def close(self) -> None:
         """Close its stdin, as a client does that goes away; it ends by itself."""

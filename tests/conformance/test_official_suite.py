@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -14,6 +13,7 @@ import yaml
 
 from tests.conformance.serving import conformance_url
 from tests.e2e.peers.node import CONFORMANCE, node
+from tests.harness import outcome_of
 
 SECONDS = 90.0
 """For one run of the suite: ten times of what it takes."""
@@ -38,6 +38,7 @@ RUNS = [
 """Revision, how to ask for all of it, and how many scenarios that are at least."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("revision", "words", "count"), RUNS, ids=[revision for revision, _, _ in RUNS])
 async def test_everything_that_a_revision_requires_passes_but_what_is_http_s_own(
     revision: str, words: tuple[str, ...], count: int, tmp_path: Path
@@ -65,24 +66,14 @@ async def run_suite(home: Path, *words: str) -> tuple[int, str]:
     """The exit status of the suite and all that it says."""
     command = [*node(CONFORMANCE), "server"]
     async with conformance_url(home) as url:
-        suite = await asyncio.create_subprocess_exec(
+        status, said, errors = await outcome_of(
             *command,
             *("--url", url, "--output-dir", str(home / "checks"), *words),
             cwd=home,
-            env={"PATH": os.environ["PATH"], "HOME": str(home)},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            environment={"PATH": os.environ["PATH"], "HOME": str(home)},
+            limit=SECONDS,
         )
-        try:
-            async with asyncio.timeout(SECONDS):
-                said, _ = await suite.communicate()
-        finally:
-            if suite.returncode is None:
-                suite.kill()
-                await suite.wait()
-    assert suite.returncode is not None
-    return suite.returncode, said.decode()
+    return status, said + errors
 
 
 def failures(home: Path) -> str:

@@ -18,8 +18,9 @@ from mcppd.core.effects import (
     Ticket,
 )
 from mcppd.core.eras import MODERN
+from mcppd.core.eras_results import Answer
 from mcppd.core.results import text_result
-from mcppd.core.session import Answer, Session
+from mcppd.core.session import Session
 from tests.wire_schema import BATCHES, check_message
 
 SERVER: Final = ServerInfo("mcppd", "1.2.3", "Tools", "Call help first.")

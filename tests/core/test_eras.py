@@ -307,7 +307,6 @@ def test_content_with_line_breaks_between_its_values_is_one_line() -> None:
     assert b"\n" not in encoded
     assert b"\r" not in encoded
     assert json.loads(encoded)["content"][0]["text"] == "a\nb"
-    assert b"\n" not in b"".join(ResultEncoder(SERVER).page(Page("tools", b"[\n]"), NEWEST))
 
 
 @pytest.mark.parametrize("revision", LEGACY)

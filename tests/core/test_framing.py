@@ -31,7 +31,7 @@ def test_lines_are_the_same_however_the_bytes_are_cut(data: bytes, places: list[
     framing = LineFraming()
     found = [line for chunk in cut(data, places) for line in framing.feed(chunk)]
     *lines, tail = data.split(b"\n")
-    assert found == lines
+    assert found == [line for line in lines if line.strip()]
     assert framing.pending is bool(tail)
 
 
@@ -45,9 +45,15 @@ def test_a_line_over_the_limit_costs_only_itself(lines: list[bytes], places: lis
     data = b"".join(line + b"\n" for line in lines)
     found = [line for chunk in cut(data, places) for line in framing.feed(chunk)]
     assert [None if isinstance(line, Overlong) else line for line in found] == [
-        None if len(line) > 6 else line for line in lines
+        None if len(line) > 6 else line for line in lines if len(line) > 6 or line.strip()
     ]
     assert all(line.size > line.limit == 6 for line in found if isinstance(line, Overlong))
+    assert not framing.pending
+
+
+def test_blank_lines_are_nothing_however_many() -> None:
+    framing = LineFraming()
+    assert framing.feed(b"\n" * 100_000 + b"1\n\r\n \t\r\n2\r\n" + b"\r\n" * 100_000) == [b"1", b"2\r"]
     assert not framing.pending
 
 

@@ -132,7 +132,7 @@ def test_a_tool_is_told_with_its_schema_and_shown_with_its_arguments() -> None:
     catalog = whole()
     tool = catalog.find("add")
     assert tool is not None
-    said = help_text.of_module(catalog, tool.module, tool, "its own words")
+    said = help_text.of_some(tool.module, [tool], "its own words")
     assert "review" not in said.text
     assert '"required": [' in said.text
     assert "its own words" in said.text
@@ -157,7 +157,7 @@ its own words"""
 
 def test_a_module_is_told_with_all_that_it_has() -> None:
     catalog = whole()
-    said = help_text.of_module(catalog, catalog.modules[0], None, "")
+    said = help_text.of_module(catalog, catalog.modules[0], "")
     for text in (said.text, said.display):
         assert "prompt `review`" in text
         assert "resource template `notes://{id}`" in text
@@ -176,5 +176,33 @@ def test_a_long_description_is_a_line_for_people() -> None:
 def test_a_tool_without_arguments_says_so() -> None:
     offer = make_offer("t", {"name": "t", "inputSchema": {"type": "object"}})
     catalog = build_catalog([Module("m", "/m", offers=(offer,))])
-    said = help_text.of_module(catalog, catalog.modules[0], catalog.find("t"), "")
+    said = help_text.of_some(catalog.modules[0], catalog.called("t"), "")
     assert "takes no arguments" in said.display
+
+
+def test_a_prompt_is_told_with_its_definition_and_shown_with_its_arguments() -> None:
+    catalog = whole()
+    (prompt,) = catalog.called("review")
+    said = help_text.of_some(prompt.module, [prompt], "")
+    assert '"name": "code"' in said.text
+    assert "notes://all" not in said.text
+    assert said.display.endswith("**Arguments**\n\n- `code` (required)\n- `style`")
+
+
+def test_a_resource_is_told_with_its_definition() -> None:
+    catalog = whole()
+    (resource,) = catalog.called("notes://all")
+    (template,) = catalog.called("notes://7")
+    assert catalog.called("notes://{id}")[0] is template
+    assert '"description": "All notes.\\nMore."' in help_text.of_some(resource.module, [resource], "").text
+    said = help_text.of_some(template.module, [template], "")
+    assert '"uriTemplate": "notes://{id}"' in said.text
+    assert "rguments" not in said.display
+
+
+def test_nearest_are_all_kinds_of_things() -> None:
+    near = whole().nearest_of_all
+    assert near("reviw") == ["review"]
+    assert near("notes://al")[0] == "notes://all"
+    assert near("note")[0] == "notes"
+    assert near("halp")[0] == "help"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mcppd.core.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 from mcppd.core.jsonrpc import (
     MAX_BATCH,
+    MAX_VALUES,
     Invalid,
     Notification,
     Request,
@@ -290,3 +291,27 @@ def test_a_value_too_deep_for_one_encoder_is_left_to_the_other() -> None:
     for _ in range(300):
         value = [value]
     assert encode_value(value) == b"[" * 300 + b"1" + b"]" * 300
+
+
+@pytest.mark.parametrize("value", [b"{}", b"[]", b"0", b'""', b'{"a":1}'])
+def test_more_values_than_anybody_sends_are_refused_unread_by_their_id(value: bytes) -> None:
+    many = b",".join([value] * (MAX_VALUES + 1))
+    assert refusal(decode(b"[" + many + b"]")) == (None, PARSE_ERROR)
+    line = b'{"jsonrpc":"2.0","id":"a","method":"m","params":{"id":2,"a":[' + many + b"]}}"
+    assert refusal(decode(line)) == ("a", PARSE_ERROR)
+
+
+def test_a_long_text_may_hold_what_looks_like_values() -> None:
+    text = '{[,\\"' * MAX_VALUES
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "m", "params": {"text": text}}).encode()
+    message = decode(line)
+    assert isinstance(message, Request)
+    assert message.params == {"text": text}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("number", [b"1e999", b"1" * 5000])
+def test_an_id_is_looked_for_once_in_a_text_without_end(number: bytes) -> None:
+    line = b'{"x":' + number + b',"y":"' + b'\\"' * 1_000_000
+    assert isinstance(decode(line), Invalid)
+    assert refusal(decode(b'{"id":7,' + line[1:])) == (7, PARSE_ERROR)

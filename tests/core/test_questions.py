@@ -77,6 +77,15 @@ def test_a_form_without_a_schema_only_asks_for_consent() -> None:
         assert question.params["requestedSchema"] == {"type": "object", "properties": {}}
 
 
+def test_what_forms_have_not_is_kept_for_checking_and_not_asked_for() -> None:
+    field = {"type": "string", "pattern": "^[0-9]+$", "x-own": 1}
+    question = form(zip=field)
+    assert question.params["requestedSchema"]["properties"] == {"zip": {"type": "string", "x-own": 1}}
+    assert question.form is not None
+    assert question.form["properties"] == {"zip": field}
+    assert question.digest != form(zip={**field, "pattern": "^[a-z]+$"}).digest
+
+
 def test_the_schema_of_a_class_has_its_enumerations_in_their_places() -> None:
     schema = {
         "title": "Answers",
@@ -117,6 +126,22 @@ def test_the_schema_of_a_class_has_its_enumerations_in_their_places() -> None:
             "elicit",
             {"message": "m", "schema": {"properties": {"a": {"type": "array"}}}},
             "schema.properties.a",
+        ),
+        *(
+            ("elicit", {"message": "m", "schema": {"properties": {"a": field}}}, named)
+            for field, named in [
+                ({"type": "string", "minLength": "2"}, "properties.a.minLength"),
+                ({"type": "string", "format": "uuid"}, "properties.a.format"),
+                ({"type": "string", "enum": ["a", 1]}, "properties.a.enum[1]"),
+                ({"type": "string", "oneOf": [{"const": "a"}]}, "properties.a.oneOf[0]"),
+                ({"type": "string", "default": 1}, "properties.a.default"),
+                ({"type": "string", "title": None}, "properties.a.title"),
+                ({"type": "integer", "maximum": "9"}, "properties.a.maximum"),
+                ({"type": "number", "default": "9"}, "properties.a.default"),
+                ({"type": "boolean", "default": "no"}, "properties.a.default"),
+                ({"type": "array", "items": {"enum": [1]}}, "properties.a.items.enum[0]"),
+                ({"type": "array", "items": {"enum": ["a"]}, "maxItems": -1}, "properties.a.maxItems"),
+            ]
         ),
         ("sample", {}, "messages"),
         ("sample", {"messages": []}, "messages"),

@@ -132,7 +132,7 @@ def test_two_batches_at_once_keep_their_answers_apart(client: Conversation) -> N
 
 def test_progress_does_not_wait_for_the_batch(client: Conversation) -> None:
     (ticket,) = tickets(client.send([call(1, _meta={"progressToken": "t"})]))
-    line = client.session.progress(ticket, 1, None, None)
+    line = client.session.speech.progress(ticket, 1, None, None)
     assert line is not None
     assert client.read(line)["params"]["progressToken"] == "t"
 

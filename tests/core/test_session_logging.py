@@ -23,7 +23,7 @@ def set_level(level: Any) -> dict[str, Any]:
 
 def sent_levels(client: Conversation, ticket: Any) -> list[str]:
     """The levels at which a message of a ticket is sent."""
-    lines = [client.session.log(ticket, level, "echo", b'{"a":[1]}') for level in LEVELS]
+    lines = [client.session.speech.log(ticket, level, "echo", b'{"a":[1]}') for level in LEVELS]
     messages = client.told([line for line in lines if line is not None])
     assert all(each["params"]["data"] == {"a": [1]} for each in messages)
     assert all(each["params"]["logger"] == "echo" for each in messages)
@@ -35,11 +35,11 @@ def test_a_legacy_client_gets_the_default_level_until_it_says_another(revision: 
     client = Conversation()
     client.shake_hands(revision)
     ticket = client.open(call(1))
-    assert client.session.wants_log(ticket) == DEFAULT_LEVEL
+    assert client.session.speech.wants_log(ticket) == DEFAULT_LEVEL
     assert sent_levels(client, ticket) == list(LEVELS[LEVELS.index(DEFAULT_LEVEL) :])
     for level in LEVELS:
         assert client.ask(set_level(level))["result"] == {}
-        assert client.session.wants_log(ticket) == level
+        assert client.session.speech.wants_log(ticket) == level
         assert sent_levels(client, ticket) == list(LEVELS[LEVELS.index(level) :])
 
 
@@ -48,26 +48,26 @@ def test_a_level_that_there_is_not_is_refused(client: Conversation, level: Any) 
     client.shake_hands("2025-11-25")
     client.ask(set_level("error"))
     assert client.refused(set_level(level)) == ("level", INVALID_PARAMS)
-    assert client.session.wants_log(client.open(call(1))) == "error"
+    assert client.session.speech.wants_log(client.open(call(1))) == "error"
 
 
 def test_a_new_handshake_forgets_the_level(client: Conversation) -> None:
     client.shake_hands("2025-11-25")
     client.ask(set_level("error"))
     client.shake_hands("2025-11-25")
-    assert client.session.wants_log(client.open(call(1))) == DEFAULT_LEVEL
+    assert client.session.speech.wants_log(client.open(call(1))) == DEFAULT_LEVEL
 
 
 def test_nothing_is_logged_to_a_client_that_is_not_initialized(client: Conversation) -> None:
     ticket = client.open(call(1))
-    assert client.session.wants_log(ticket) is None
+    assert client.session.speech.wants_log(ticket) is None
     assert sent_levels(client, ticket) == []
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_modern_request_says_its_own_level(client: Conversation, level: str) -> None:
     ticket = client.open(modern(1, "tools/call", {"name": "echo"}, **{LOG_LEVEL: level}))
-    assert client.session.wants_log(ticket) == level
+    assert client.session.speech.wants_log(ticket) == level
     assert sent_levels(client, ticket) == list(LEVELS[LEVELS.index(level) :])
 
 
@@ -77,7 +77,7 @@ def test_a_modern_request_without_a_level_gets_nothing_whatever_the_session_want
     client.shake_hands("2025-11-25")
     client.ask(set_level("debug"))
     ticket = client.open(modern(1, "tools/call", {"name": "echo"}))
-    assert client.session.wants_log(ticket) is None
+    assert client.session.speech.wants_log(ticket) is None
     assert sent_levels(client, ticket) == []
 
 
@@ -92,15 +92,17 @@ def test_nothing_is_logged_after_the_end(client: Conversation) -> None:
 def test_a_logger_need_not_have_a_name_and_a_level_is_one_of_those(client: Conversation) -> None:
     client.shake_hands("2025-11-25")
     ticket = client.open(call(1))
-    line = client.session.log(ticket, "error", None, b'[\n"text"]')  # is sent as one line
+    line = client.session.speech.log(ticket, "error", None, b'[\n"text"]')  # is sent as one line
     assert line is not None
     assert client.read(line)["params"] == {"level": "error", "data": ["text"]}
-    assert client.session.log(ticket, "loud", None, b'"text"') is None
+    assert client.session.speech.log(ticket, "loud", None, b'"text"') is None
 
 
 def test_news_that_belong_to_no_request_go_to_who_asked_for_a_level(client: Conversation) -> None:
     def told(level: str) -> list[Any]:
-        return [each["params"] for each in client.told(client.session.log_news(level, "notes", "it broke"))]
+        return [
+            each["params"] for each in client.told(client.session.speech.log_news(level, "notes", "it broke"))
+        ]
 
     assert told("error") == []  # before the handshake
     client.shake_hands("2025-11-25")

@@ -67,7 +67,7 @@ def test_a_call_is_served_statelessly(client: Conversation) -> None:
     assert (effect.name, effect.arguments) == ("echo", {"a": 1})
     ticket = effect.ticket
     assert (ticket.revision, ticket.client) == (NEWEST, ClientInfo("claude-code", "2.1"))
-    line = client.session.progress(ticket, 1, None, "m")
+    line = client.session.speech.progress(ticket, 1, None, "m")
     assert line is not None
     assert client.read(line)["params"] == {"progressToken": "p", "progress": 1, "message": "m"}
     result = client.finish(ticket)["result"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcppd.core.effects import Replied, Roots, Ticket
+from mcppd.core.effects import CallTool, Replied, Roots, Ticket
 from mcppd.core.errors import ToolError
 from mcppd.core.session import Session
 from tests.core.conversation import SERVER, Conversation, call, notification, request
@@ -85,9 +85,9 @@ def test_an_answer_to_no_question_is_dropped(client: Conversation, ident: Any) -
 
 def test_ids_carry_the_prefix_of_the_run() -> None:
     session = Session(lambda: SERVER, "mcppd-4711")
-    session.receive(json.dumps(call(1)).encode())
-    ticket = next(iter(session._tickets.values()))
-    question, _ = session.ask(ticket, "elicitation/create", PARAMS)
+    (effect,) = session.receive(json.dumps(call(1)).encode())
+    assert isinstance(effect, CallTool)
+    question, _ = session.ask(effect.ticket, "elicitation/create", PARAMS)
     assert question == "mcppd-4711:ask:1"
 
 

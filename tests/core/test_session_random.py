@@ -27,9 +27,9 @@ from mcppd.core.effects import (
     Work,
 )
 from mcppd.core.eras import allows_batches
+from mcppd.core.eras_results import Answer
 from mcppd.core.errors import INVALID_PARAMS, ProtocolError, ToolError
 from mcppd.core.jsonrpc import Invalid, Notification, Request, decode
-from mcppd.core.session import Answer
 from tests.core.conversation import (
     CAPABILITIES,
     CLIENT,
@@ -246,12 +246,12 @@ class Ledger:
             case "fail":
                 self.finish(ticket, ProtocolError(INVALID_PARAMS, "no"))
             case "progress":
-                line = session.progress(ticket, next(self.steps), None, "m")
+                line = session.speech.progress(ticket, next(self.steps), None, "m")
                 assert (
                     line is None or self.client.read(line)["params"]["progressToken"] == ticket.progress_token
                 )
             case "log":
-                line = session.log(ticket, "error", "echo", b"1")
+                line = session.speech.log(ticket, "error", "echo", b"1")
                 assert line is None or self.client.read(line)["method"] == "notifications/message"
             case "ask" if not ticket.modern:
                 with contextlib.suppress(ToolError):

@@ -67,7 +67,7 @@ def test_an_id_used_again_after_cancelling_belongs_to_the_new_request(client: Co
     new = client.open(call(1, _meta={"progressToken": "t"}))
     old.progress_token = "t"
     assert client.finish(old) is None
-    assert client.session.progress(old, 1, None, None) is None
+    assert client.session.speech.progress(old, 1, None, None) is None
     assert client.finish(new)["id"] == 1
 
 
@@ -120,11 +120,11 @@ def test_what_is_in_flight_is_counted(client: Conversation) -> None:
 @pytest.mark.parametrize("token", [4, "t", "", 10**30], ids=repr)
 def test_progress_is_told_under_the_token_of_the_request(client: Conversation, token: Any) -> None:
     ticket = client.open(call(1, _meta={"progressToken": token}))
-    line = client.session.progress(ticket, 1, 8, "half")
+    line = client.session.speech.progress(ticket, 1, 8, "half")
     assert line is not None
     params = {"progressToken": token, "progress": 1, "total": 8, "message": "half"}
     assert client.read(line) == notification("notifications/progress", params)
-    line = client.session.progress(ticket, 1.5, None, None)
+    line = client.session.speech.progress(ticket, 1.5, None, None)
     assert line is not None
     assert client.read(line)["params"] == {"progressToken": token, "progress": 1.5}
 
@@ -133,13 +133,13 @@ def test_progress_is_told_under_the_token_of_the_request(client: Conversation, t
     "meta", [{}, {"progressToken": None}, {"progressToken": 1.5}, {"progressToken": True}]
 )
 def test_progress_without_a_token_is_not_told(client: Conversation, meta: Any) -> None:
-    assert client.session.progress(client.open(call(1, _meta=meta)), 1, None, None) is None
+    assert client.session.speech.progress(client.open(call(1, _meta=meta)), 1, None, None) is None
 
 
 def test_progress_only_grows(client: Conversation) -> None:
     ticket = client.open(call(1, _meta={"progressToken": 1}))
     steps: list[Any] = [0, 0, -1, 0.5, 0.5, float("nan"), float("inf"), "7", None, True, 2, 1, 10**400]
-    told = [step for step in steps if client.session.progress(ticket, step, None, None) is not None]
+    told = [step for step in steps if client.session.speech.progress(ticket, step, None, None) is not None]
     assert told == [0, 0.5, 2, 10**400]
 
 
@@ -147,23 +147,23 @@ def test_progress_after_the_end_is_not_told(client: Conversation) -> None:
     answered, stopped = (client.open(call(ident, _meta={"progressToken": ident})) for ident in (1, 2))
     client.finish(answered)
     client.send(cancelled(2))
-    assert client.session.progress(answered, 1, None, None) is None
-    assert client.session.progress(stopped, 1, None, None) is None
+    assert client.session.speech.progress(answered, 1, None, None) is None
+    assert client.session.speech.progress(stopped, 1, None, None) is None
 
 
 def test_a_total_or_a_message_that_is_none_is_left_out(client: Conversation) -> None:
     ticket = client.open(call(1, _meta={"progressToken": 1}))
     odd: Any = ["x", {}]
-    line = client.session.progress(ticket, 1, *odd)
+    line = client.session.speech.progress(ticket, 1, *odd)
     assert line is not None
     assert client.read(line)["params"] == {"progressToken": 1, "progress": 1}
-    line = client.session.progress(ticket, 2, float("inf"), "\ud83d")
+    line = client.session.speech.progress(ticket, 2, float("inf"), "\ud83d")
     assert line is not None
     assert client.read(line)["params"] == {"progressToken": 1, "progress": 2, "message": "?"}
 
 
 def test_the_oldest_revision_has_no_messages_of_progress(client: Conversation) -> None:
     client.shake_hands("2024-11-05")
-    line = client.session.progress(client.open(call(1, _meta={"progressToken": 1})), 1, 2, "half")
+    line = client.session.speech.progress(client.open(call(1, _meta={"progressToken": 1})), 1, 2, "half")
     assert line is not None
     assert client.read(line)["params"] == {"progressToken": 1, "progress": 1, "total": 2}

@@ -1,8 +1,10 @@
-"""Every case runs straight on the socket and through the shim, against a real daemon."""
+"""Every case runs through the shim and, as slow ones, straight on the socket, against a real daemon."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,9 @@ from tests.harness import Client, Daemon, running
 
 Connect = Callable[..., Awaitable[Client]]
 
+WAYS = ["shim", pytest.param("socket", marks=pytest.mark.slow)]
+"""The first says all that the other could: what goes through the shim goes over the socket too."""
+
 
 @pytest.fixture
 async def daemon(tmp_path: Path) -> AsyncIterator[Daemon]:
@@ -19,8 +24,17 @@ async def daemon(tmp_path: Path) -> AsyncIterator[Daemon]:
         yield started
 
 
-@pytest.fixture(params=["socket", "shim"])
-async def connect(request: pytest.FixtureRequest, daemon: Daemon, tmp_path: Path) -> AsyncIterator[Connect]:
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """One daemon for all cases of a file that change nothing: its start takes longer than most of them."""
+    stack = contextlib.AsyncExitStack()
+    with asyncio.Runner() as runner:
+        yield runner.run(stack.enter_async_context(running(tmp_path_factory.mktemp("standing"))))
+        runner.run(stack.aclose())
+
+
+@contextlib.asynccontextmanager
+async def connecting(way: str, daemon: Daemon, home: Path) -> AsyncIterator[Connect]:
     """Makes connected clients, closed at the end; each works in a directory of its own unless told."""
     clients: list[Client] = []
 
@@ -31,10 +45,10 @@ async def connect(request: pytest.FixtureRequest, daemon: Daemon, tmp_path: Path
         env: dict[str, str] | None = None,
         **client: Any,
     ) -> Client:
-        where = cwd or tmp_path / f"work{len(clients)}"
+        where = cwd or home / f"work{len(clients)}"
         where.mkdir(exist_ok=True)
         environment = daemon.environment | (env or {})
-        if request.param == "shim":
+        if way == "shim":
             made = await Client.through_shim(daemon, where, environment=environment)
         else:
             made = await Client.on_socket(daemon.socket)
@@ -47,3 +61,9 @@ async def connect(request: pytest.FixtureRequest, daemon: Daemon, tmp_path: Path
     yield make
     for each in clients:
         await each.close()
+
+
+@pytest.fixture(params=WAYS)
+async def connect(request: pytest.FixtureRequest, daemon: Daemon, tmp_path: Path) -> AsyncIterator[Connect]:
+    async with connecting(request.param, daemon, tmp_path) as make:
+        yield make

@@ -116,7 +116,7 @@ def check(home: Home, told: Agents) -> None:
         assert_lives(client)
 
 
-SECONDS = [10, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(300)])]
+SECONDS = [5, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(300)])]
 
 
 @pytest.mark.parametrize("seconds", SECONDS)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.peers.agent import KINDS, Agent, Kind, PeerError
-from tests.harness import LIMIT, REPOSITORY, Daemon, processes_below, texts, until
+from tests.harness import LIMIT, REPOSITORY, Daemon, first_and_slow, processes_below, texts, until
 
 PASSED_ON = {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
 """All that the SDKs let through (DESIGN.md, D12)."""
@@ -40,7 +40,7 @@ BROKEN = "def execute(:\n"
 
 Join = Callable[..., Awaitable[Agent]]
 
-kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+kinds = pytest.mark.parametrize("kind", first_and_slow(*KINDS), ids=lambda kind: kind.name)
 
 
 @pytest.fixture
@@ -168,6 +168,7 @@ async def learns_once_of_a_module_that_comes_and_once_that_it_goes(daemon: Daemo
     assert await all_changes(daemon, agent) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.must_listen], ids=lambda kind: kind.name)
 async def test_a_client_of_the_modern_era_is_told_of_changes_from_when_it_listens(
     kind: Kind, modules: Daemon, join: Join
@@ -184,6 +185,7 @@ async def test_a_client_of_the_modern_era_is_told_of_changes_from_when_it_listen
     assert await all_changes(modules, agent) == 1
 
 
+@pytest.mark.slow
 async def test_four_clients_at_once_are_each_told_once_of_what_one_of_them_saves(
     modules: Daemon, join: Join
 ) -> None:
@@ -213,6 +215,7 @@ async def test_four_clients_at_once_are_each_told_once_of_what_one_of_them_saves
         assert [await all_changes(modules, agent) for agent in agents] == [count] * len(agents)
 
 
+@pytest.mark.slow
 async def test_four_clients_at_once_each_work_in_their_own_directory(modules: Daemon, join: Join) -> None:
     agents = await asyncio.gather(*map(join, KINDS))
     await asyncio.gather(*(agent.text("what_add", {"name": "mine"}) for agent in agents))

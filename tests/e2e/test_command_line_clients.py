@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 from collections.abc import AsyncIterator
@@ -15,7 +14,7 @@ from tests.conformance.serving import conformance_daemon
 from tests.e2e.peers.agent import LEGACY
 from tests.e2e.peers.node import CLAUDE, INSPECTOR, node, program, python_script
 from tests.e2e.peers.tapped import Tap
-from tests.harness import LIMIT, MODERN, Daemon
+from tests.harness import MODERN, Daemon, outcome_of
 
 SIMPLE = "This is a simple text response for testing."
 STATIC = "This is the content of the static text resource.\n"
@@ -44,23 +43,8 @@ class Bench:
 
     async def run(self, *command: str, **environment: str) -> tuple[int, str, str]:
         """The exit status of a client, and what it says."""
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            cwd=self.work,
-            env=self._daemon.environment | QUIET | environment,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            async with asyncio.timeout(3 * LIMIT):
-                said, errors = await process.communicate()
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        assert process.returncode is not None
-        return process.returncode, said.decode(), errors.decode()
+        variables = self._daemon.environment | QUIET | environment
+        return await outcome_of(*command, cwd=self.work, environment=variables)
 
 
 @pytest.fixture
@@ -69,6 +53,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
         yield Bench(daemon, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("era", "revision"), [("legacy", LEGACY), ("auto", MODERN), ("modern", MODERN)])
 async def test_the_inspector_finds_everything_and_nothing_to_complain_of(
     era: str, revision: str, bench: Bench
@@ -122,6 +107,7 @@ async def test_claude_code_connects(era: str, revision: str, bench: Bench) -> No
     assert ("initialize" in asked) == (revision == LEGACY)
 
 
+@pytest.mark.slow
 async def test_fastmcp_lists_and_calls(bench: Bench) -> None:
     fastmcp = python_script("fastmcp", "fastmcp")
 

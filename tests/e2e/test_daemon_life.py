@@ -163,6 +163,7 @@ async def test_a_signal_for_a_daemon_that_runs_does_not_end_one_that_begins(home
     assert home.log.read_text().count(" serves ") == 1
 
 
+@pytest.mark.slow
 async def test_thirty_shims_on_a_cold_host_start_one_daemon(home: Home) -> None:
     for _ in range(5):
         clients = await asyncio.gather(*(home.shim() for _ in range(30)))

@@ -11,7 +11,7 @@ from types import FunctionType
 import pytest
 
 from tests.e2e.conftest import Connect
-from tests.harness import Daemon
+from tests.harness import Daemon, first_and_slow
 
 BODY = "def execute(tool_name, arguments, context=None):\n    return {'success': True, 'result': 'VALUE'}\n"
 FILES = 3000
@@ -97,7 +97,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("save", PROGRAMS, ids=[save.__name__ for save in PROGRAMS])
+@pytest.mark.parametrize("save", first_and_slow(*PROGRAMS), ids=[save.__name__ for save in PROGRAMS])
 async def test_each_program_saves_once(daemon: Daemon, connect: Connect, save: FunctionType) -> None:
     program = save.__name__.partition("_")[0]
     if shutil.which(program) is None:
@@ -113,6 +113,7 @@ async def test_each_program_saves_once(daemon: Daemon, connect: Connect, save: F
     assert "BROKEN" not in daemon.output
 
 
+@pytest.mark.slow
 async def test_git_checkout_stash_and_rebase_of_thousands_of_files(daemon: Daemon, connect: Connect) -> None:
     if shutil.which("git") is None:
         pytest.skip("optional: there is no git here")

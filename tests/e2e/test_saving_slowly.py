@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Connect
-from tests.harness import Client, Daemon, texts
+from tests.harness import Client, Daemon, first_and_slow, texts
 
 BODY = "def execute(tool_name, arguments, context=None):\n    return {'success': True, 'result': 'VALUE'}\n"
 CHANGED = "notifications/tools/list_changed"
@@ -62,7 +62,7 @@ async def _ask(client: Client) -> None:
 
 
 @pytest.mark.parametrize("save", WAYS, ids=[way.__name__ for way in WAYS])
-@pytest.mark.parametrize("name", ["mcpptool.py", "tool.yaml", "tools.yaml", "near.py"])
+@pytest.mark.parametrize("name", first_and_slow("mcpptool.py", "tool.yaml", "tools.yaml", "near.py"))
 async def test_what_is_half_saved_is_never_served(
     daemon: Daemon, connect: Connect, save: Callable[[Path, str, Client], object], name: str
 ) -> None:

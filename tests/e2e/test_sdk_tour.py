@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from tests.conformance.serving import conformance_daemon
 from tests.e2e.peers.agent import LEGACY, Kind
 from tests.e2e.peers.tapped import Tap
 from tests.e2e.peers.tour import NEW_TEXT, WORDS
-from tests.harness import LIMIT, MODERN, REPOSITORY, Daemon
+from tests.harness import MODERN, REPOSITORY, Daemon, first_and_slow, outcome_of
 
 KINDS = [
     Kind("mcp-2", "mcp2", "tour2", "default", MODERN),
@@ -24,7 +23,7 @@ MISSING = {MODERN: -32602, LEGACY: -32002}
 """The code of an error about a resource that isn't there."""
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", first_and_slow(*KINDS), ids=lambda kind: kind.name)
 async def test_an_sdk_can_do_everything_that_it_knows(kind: Kind, tmp_path: Path) -> None:
     async with conformance_daemon(tmp_path) as daemon:
         found = await tour(kind, daemon, tmp_path)
@@ -95,22 +94,12 @@ async def tour(kind: Kind, daemon: Daemon, home: Path) -> dict[str, Any]:
     directory = home / "work"
     directory.mkdir()
     tap = Tap(daemon, home / "wire")
-    process = await asyncio.create_subprocess_exec(
+    status, said, errors = await outcome_of(
         *(kind.python(), "-m", f"tests.e2e.peers.{kind.script}", kind.mode, tap.program),
         cwd=directory,
-        env=daemon.environment | {"PYTHONPATH": str(REPOSITORY)},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        environment=daemon.environment | {"PYTHONPATH": str(REPOSITORY)},
     )
-    try:
-        async with asyncio.timeout(3 * LIMIT):
-            said, errors = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode == 0, errors.decode()
+    assert status == 0, errors
     tap.check()
     assert tap.revision == kind.revision
     found: dict[str, Any] = json.loads(said)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mcppd.core.arguments import accept
 from mcppd.core.effects import InputRequired, Replied, Work
 from mcppd.core.errors import (
     INVALID_PARAMS,
@@ -31,6 +32,20 @@ EVERYTHING: dict[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
 Ask = Callable[[Sequence[Any]], Awaitable[list[Any]]]
 
 
+class Checking:
+    """Validation where it is asked for; there is nothing slow in these forms."""
+
+    async def accept(
+        self, schema: Any, arguments: dict[str, Any], *, plain: bool, size: int
+    ) -> tuple[dict[str, Any], list[str]]:
+        assert plain == ("pattern" not in str(schema))
+        assert size == len(json.dumps(arguments, separators=(",", ":")))
+        return accept(schema, arguments)
+
+    async def check_value(self, schema: Any, value: bytes, *, plain: bool) -> list[str]:
+        raise NotImplementedError
+
+
 class Desk:
     """A client, its session, and what is asked of it."""
 
@@ -39,7 +54,7 @@ class Desk:
         self.sent: list[Any] = []
         self.now = 1_800_000_000.0
         self.signing = Signing(b"k" * KEY_SIZE, "1000", lambda: self.now)
-        self.asking = Asking(self.client.session, self._take, self.signing, limit)
+        self.asking = Asking(self.client.session, self._take, self.signing, Checking(), limit)
 
     def _take(self, line: bytes) -> None:
         message = json.loads(line)

@@ -78,3 +78,17 @@ async def test_a_file_over_the_limit_is_an_error(tmp_path: Path, monkeypatch: py
     file.write_bytes(b"123456789")
     with pytest.raises(ToolError):
         await read_contents("note://a", str(file), None)
+
+
+async def test_a_text_that_would_be_many_times_as_long_as_json_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    monkeypatch.setattr(files, "LINE_LIMIT", 21)
+    file.write_bytes(b"a\x01\x02\x1b\n\t")
+    assert json.loads(await read_contents("note://a", str(file), None))[0]["text"] == "a\x01\x02\x1b\n\t"
+    file.write_bytes(b"a\x01\x02\x1b\x1b\n")
+    with pytest.raises(ToolError, match="4 control characters"):
+        await read_contents("note://a", str(file), None)
+    file.write_bytes(b"\0" + b"\x01" * 20)  # no text, so base64
+    assert "blob" in json.loads(await read_contents("note://a", str(file), None))[0]
