@@ -11,7 +11,6 @@ import pytest
 from mcppd.reloading import far_files, stamps
 from mcppd.reloading.far_files import FarFiles
 from mcppd.reloading.stamps import Stamp, stamp
-
 from tests.harness import until
 
 
