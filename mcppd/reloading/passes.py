@@ -39,6 +39,11 @@ class Passes:
         """The number of the last pass; None while there is one, or one is wanted."""
         return None if self._is_passing or self._wake.is_set() else self._made
 
+    @property
+    def has_started(self) -> bool:
+        """Whether the first pass has found something to serve."""
+        return self._started.is_set()
+
     def started(self) -> None:
         """The first pass has found something to serve."""
         self._started.set()

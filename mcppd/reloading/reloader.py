@@ -75,16 +75,26 @@ class Reloader:
 
     async def settled(self, wanted: Callable[[Catalog], Module | None] | None) -> bool:
         """Wait until what is on the disk is what is served, for one module or for all; False if it took too long."""
-        return await self._passes.settle(lambda: self._unsettled(self._directory(wanted)))
+        if (
+            not self.watcher.far
+            and self._passes.has_started
+            and self._unsettled(self._directory(wanted)) is None
+        ):
+            return True  # as nearly always, and then nothing is to be waited for
+        return await self._passes.settle(lambda: self._seen_unsettled(self._directory(wanted)))
 
-    async def _unsettled(self, directory: str | None) -> str | None:
+    def _unsettled(self, directory: str | None) -> str | None:
         """Why a module, or anything at all, may not be served as it is on the disk; None where it is."""
-        if self.watcher.far:
-            seen = await self._far_files.look(self._board.compared(directory), self.watcher.far)
-            return self._board.unsettled(directory, seen)
         if directory is not None:
             return self._board.unsettled(directory)
         return self._certainty.unless_certain(lambda: self._board.unsettled(None))
+
+    async def _seen_unsettled(self, directory: str | None) -> str | None:
+        """The same, where a look may take long."""
+        if not self.watcher.far:
+            return self._unsettled(directory)
+        seen = await self._far_files.look(self._board.compared(directory), self.watcher.far)
+        return self._board.unsettled(directory, seen)
 
     async def reload(self, name: str | None = None) -> Report:
         """Look at everything again, also at what was found broken, and say what changed; of one module, or of all.

@@ -53,6 +53,7 @@ class Watcher:
         self._is_overrun = False  # changes may have been missed
         self._is_stale = False  # what is watched may not be what is wanted
         self._news = asyncio.Event()
+        self._must_poll = asyncio.Event()
         self.is_closed = False
         self._quick_until = 0.0
         self.woken = 0.0  # monotonic seconds: when the first of the last changes was noticed
@@ -222,6 +223,10 @@ class Watcher:
         if polled.keys() - self.polled.keys():
             self._is_overrun = True
         self.polled = polled
+        if polled:
+            self._must_poll.set()
+        else:
+            self._must_poll.clear()
 
     def _disarm(self) -> None:
         if self._inotify is not None:
@@ -237,11 +242,11 @@ class Watcher:
         before: dict[str, polling.View] = {}
         retry = time.monotonic() + RETRY
         while True:
-            is_quick = time.monotonic() < self._quick_until
-            await asyncio.sleep(POLL_QUICK if is_quick else POLL_SLOW)
             if not self.polled:
                 before = {}
-                continue
+                await self._must_poll.wait()
+            is_quick = time.monotonic() < self._quick_until
+            await asyncio.sleep(POLL_QUICK if is_quick else POLL_SLOW)
             now = await asyncio.to_thread(polling.look, frozenset(self.polled))
             for path in polling.changed(before, now):
                 self._note(path)
