@@ -11,7 +11,7 @@ FIRST: Final = 0.1
 RESTLESS: Final = 0.25
 """Seconds between two looks at most, while something is left that may go on by itself: a thread, a process. A bomb that
 goes off between calls has made some hundred processes by then, too."""
-LONGEST: Final = 5.0
+LONGEST: Final = 10.0
 """Seconds between two looks at workers that do nothing at all, and by themselves can't begin to; a look at one takes a
 twentieth of a millisecond."""
 HUNG_LIMIT: Final = 10.0

@@ -91,7 +91,13 @@ DEATHS = {
 }
 
 
-@pytest.mark.parametrize("name", DEATHS)
+QUICK = ("SystemExit", "os._exit", "a segmentation fault", "a fork bomb", "a closed connection")
+"""Witnesses of the table that are seen each time; the whole is slow."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in DEATHS]
+)
 async def test_a_death_is_told_and_costs_nobody_else(tmp_path: Path, name: str) -> None:
     death = DEATHS[name]
     async with scene(tmp_path, workers=1, **death.options) as there:

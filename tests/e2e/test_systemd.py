@@ -122,6 +122,7 @@ async def test_the_first_call_starts_the_daemon(installed: UserSystemd) -> None:
         assert name not in text
 
 
+@pytest.mark.slow
 async def test_killed_five_times_it_is_back_and_nobody_is_refused(installed: UserSystemd) -> None:
     pids = {installed.pid}
     client = await agent(installed)
@@ -157,6 +158,7 @@ async def shim(person: UserSystemd) -> Client:
     return client
 
 
+@pytest.mark.slow
 async def test_a_shim_has_its_tools_however_often_the_daemon_is_killed(installed: UserSystemd) -> None:
     client = await shim(installed)
     for _ in range(5):
@@ -169,6 +171,7 @@ async def test_a_shim_has_its_tools_however_often_the_daemon_is_killed(installed
     await client.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["mcppd", "systemctl"])
 async def test_a_restart_fails_no_call_of_a_connected_agent(installed: UserSystemd, way: str) -> None:
     client = await shim(installed)
@@ -186,6 +189,7 @@ async def test_a_restart_fails_no_call_of_a_connected_agent(installed: UserSyste
     await client.close()
 
 
+@pytest.mark.slow
 async def test_a_connected_agent_is_told_of_a_stop_and_finds_the_next_start(installed: UserSystemd) -> None:
     client = await shim(installed)
     await client.text("look")
@@ -200,6 +204,7 @@ async def test_a_connected_agent_is_told_of_a_stop_and_finds_the_next_start(inst
     await client.close()
 
 
+@pytest.mark.slow
 async def test_a_loop_that_is_stuck_says_where_and_is_replaced(installed: UserSystemd) -> None:
     errors = installed.home / "errors"
     installed.drop_in(SERVICE, f"[Service]\nWatchdogSec=500ms\nStandardError=append:{errors}\n")
@@ -214,6 +219,7 @@ async def test_a_loop_that_is_stuck_says_where_and_is_replaced(installed: UserSy
     assert "daemon.py" in errors.read_text()
 
 
+@pytest.mark.slow
 async def test_a_reload_is_done_when_systemctl_ends(installed: UserSystemd) -> None:
     pid = installed.pid
     client = await agent(installed)
@@ -227,6 +233,7 @@ async def test_a_reload_is_done_when_systemctl_ends(installed: UserSystemd) -> N
     await client.close()
 
 
+@pytest.mark.slow
 async def test_stop_stops_both_until_start(installed: UserSystemd) -> None:
     client = await agent(installed)
     stopped = installed.mcppd("stop")
@@ -244,6 +251,7 @@ async def test_stop_stops_both_until_start(installed: UserSystemd) -> None:
     assert installed.mcppd("service", "status").returncode == 0
 
 
+@pytest.mark.slow
 async def test_a_daemon_that_runs_already_gives_way_to_systemds(person: UserSystemd) -> None:
     assert person.mcppd("start").returncode == 0
     old = json.loads(person.mcppd("status", "--json").stdout)["pid"]
@@ -254,6 +262,7 @@ async def test_a_daemon_that_runs_already_gives_way_to_systemds(person: UserSyst
     assert person.pid == json.loads(person.mcppd("status", "--json").stdout)["pid"]
 
 
+@pytest.mark.slow
 async def test_a_registry_that_is_broken_costs_waiting_only(installed: UserSystemd) -> None:
     registry = installed.home / "config" / "mcppd" / "tools.yaml"
     text = registry.read_text()
@@ -268,6 +277,7 @@ async def test_a_registry_that_is_broken_costs_waiting_only(installed: UserSyste
     await client.close()
 
 
+@pytest.mark.slow
 async def test_what_was_changed_by_hand_is_kept_beside_and_drop_ins_stay(installed: UserSystemd) -> None:
     unit = installed.units / SERVICE
     unit.write_text(unit.read_text().replace("UMask=0077", "UMask=0027"))
@@ -281,6 +291,7 @@ async def test_what_was_changed_by_hand_is_kept_beside_and_drop_ins_stay(install
     assert installed.pid not in (0, old)
 
 
+@pytest.mark.slow
 async def test_uninstall_leaves_nothing_running_and_shims_start_the_daemon_again(
     installed: UserSystemd,
 ) -> None:
@@ -297,6 +308,7 @@ async def test_uninstall_leaves_nothing_running_and_shims_start_the_daemon_again
     assert (again.returncode, again.stdout) == (0, f"nothing is installed in {installed.units}\n")
 
 
+@pytest.mark.slow
 async def test_paths_as_people_have_them_can_stand_in_a_unit(
     person: UserSystemd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -319,6 +331,7 @@ async def test_paths_as_people_have_them_can_stand_in_a_unit(
     await (await agent(person)).close()
 
 
+@pytest.mark.slow
 async def test_a_masked_unit_is_left_alone(person: UserSystemd) -> None:
     person.units.mkdir(parents=True)
     (person.units / SERVICE).symlink_to("/dev/null")
@@ -328,6 +341,7 @@ async def test_a_masked_unit_is_left_alone(person: UserSystemd) -> None:
     assert (person.units / SERVICE).is_symlink()
 
 
+@pytest.mark.slow
 async def test_another_configuration_directory_than_systemds_is_told(person: UserSystemd) -> None:
     person.environment["XDG_CONFIG_HOME"] = str(person.home / "elsewhere")
     done = person.mcppd("service", "install")

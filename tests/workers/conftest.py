@@ -12,12 +12,13 @@ import pytest
 from mcppd.core.calls import base_environment
 from mcppd.workers.pool import WorkerPool
 from mcppd.workers.spawning import Spawner
+from tests.harness import first_and_slow
 from tests.workers.child_peer import ENDS, Child
 from tests.workers.pool_peer import Told
 from tests.workers.spawner_peer import Spawner as SpawnerPeer
 
 
-@pytest.fixture(params=ENDS)
+@pytest.fixture(params=first_and_slow(*ENDS))
 def python(request: pytest.FixtureRequest) -> str:
     """The interpreters that `child` is run by; where it matters, a file has all of them."""
     return str(request.param)
