@@ -53,7 +53,7 @@ class Home:
         self.registry = self.modules.parent / "tools.yaml"
         self.registry.write_text("modules:\n  - path: tools/*\n")
         self.control = path / "run" / "mcppd" / "control.sock"
-        self.verdicts = path / "cache" / "mcppd" / "schemas.json"
+        self.cache = path / "cache" / "mcppd"
         self.environment = environment(path)
         self._output = path / "output"
         self._daemon: subprocess.Popen[bytes] | None = None

@@ -12,6 +12,9 @@ from mcppd.core.report_words import fields_words, shortened
 MARKS_SHOWN: Final = 12
 """Names in a line of one sign; a new module may have a hundred, and JSON has them all."""
 
+MODULES_SHOWN: Final = 8
+"""Modules in a line, beside those that are broken; a checkout or a start may change a thousand, and JSON has them all."""
+
 DIGITS: Final = 12
 """Hexadecimal digits of a digest, as the status shows it."""
 
@@ -101,9 +104,16 @@ class Report:
     before: Report | None = None  # where this one found nothing to do: the last one that did
 
     def __str__(self) -> str:
-        changes = "; ".join(map(str, self.modules)) or "nothing changed"
+        changes = "; ".join(self._shown()) or "nothing changed"
         told = f", {self.notified} session{'s'[: self.notified != 1]} notified" if self.list_changed else ""
         return f"{changes} ({self.seconds * 1000:.0f} ms{told})"
+
+    def _shown(self) -> Iterable[str]:
+        sound = [change for change in self.modules if not change.fault]
+        hidden = sound[MODULES_SHOWN:] if len(sound) > MODULES_SHOWN + 1 else []
+        yield from (str(change) for change in self.modules if change not in hidden)
+        if hidden:
+            yield f"{len(hidden)} modules more"
 
     def with_broken(self, catalog: Catalog) -> Report:
         """The same, with every module that is broken now, whether this reload found it so or one before."""

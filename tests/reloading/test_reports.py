@@ -11,7 +11,7 @@ from mcppd.core.errors import UnknownModuleError
 from mcppd.core.generation import Generation
 from mcppd.core.items import make_item
 from mcppd.core.report_words import SHORT
-from mcppd.core.reports import MARKS_SHOWN, ModuleChange, Report
+from mcppd.core.reports import MARKS_SHOWN, MODULES_SHOWN, ModuleChange, Report
 from mcppd.reloading.reports import compare, joined, only
 
 
@@ -97,3 +97,18 @@ def test_a_report_of_one_module_knows_the_names_near_to_one_that_is_not_there() 
     assert only(report, "m", old, build_catalog([])) == report  # it was there
     with pytest.raises(UnknownModuleError, match="did you mean m"):
         only(report, "M", old, new)
+
+
+def test_a_line_has_a_few_modules_and_each_that_is_broken() -> None:
+    changes = [ModuleChange(f"m{number}", 1, 2) for number in range(MODULES_SHOWN + 3)]
+    broken = ModuleChange("last", 1, 1, fault="it is broken")
+    line = str(Report("12:00:00", 0.1, (*changes, broken), list_changed=False))
+    assert line == "; ".join(
+        [
+            *(f"m{number} 1→2" for number in range(MODULES_SHOWN)),
+            "last BROKEN it is broken",
+            "3 modules more (100 ms)",
+        ]
+    )
+    whole = str(Report("12:00:00", 0.1, tuple(changes[: MODULES_SHOWN + 1]), list_changed=False))
+    assert whole.count("→") == MODULES_SHOWN + 1  # "1 modules more" would be as long
