@@ -13,7 +13,7 @@ MARKS_SHOWN: Final = 12
 """Names in a line of one sign; a new module may have a hundred, and JSON has them all."""
 
 MODULES_SHOWN: Final = 8
-"""Modules in a line, beside those that are broken; a checkout or a start may change a thousand, and JSON has them all."""
+"""Modules in a line, beside those that are broken; a checkout or a start may change a thousand. JSON has them all."""
 
 DIGITS: Final = 12
 """Hexadecimal digits of a digest, as the status shows it."""
