@@ -144,8 +144,9 @@ class OwnCopy:
             loops: list[asyncio.Task[None]] = []
             self._listen()
             try:
-                self._pair.open(asyncio.get_running_loop(), parts.agents.accept, tasks.create_task)
                 await parts.reloader.start()
+                # not before: a handshake tells what the modules are about
+                self._pair.open(asyncio.get_running_loop(), parts.agents.accept, tasks.create_task)
                 loops += [tasks.create_task(each) for each in (parts.reloader.run(), parts.reloader.follow())]
                 parts.begin()
                 parts.prune(tasks)

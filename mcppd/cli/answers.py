@@ -181,7 +181,8 @@ class ModuleReload(Answer):
 
     def _generations(self) -> str:
         if self.new is None:  # nothing of it can answer
-            return "" if self.fault else f"removed, was generation {self.old}"
+            was = "" if self.old is None else f", was generation {self.old}"
+            return "" if self.fault else f"removed{was}"
         if self.old is None:
             return f"new, generation {self.new}"
         return f"generation {self.old} -> {self.new}" if self.old != self.new else f"generation {self.new}"

@@ -10,7 +10,7 @@ from mcppd_shim import places
 from mcppd.cli.errors import CommandError
 from mcppd.cli.progress import progress_bar
 from mcppd.client import Client, ConnectionLostError, RemoteError
-from mcppd.core.errors import INVALID_PARAMS
+from mcppd.core.errors import INVALID_PARAMS, MISSING_CAPABILITY
 
 
 def workspace_path(path: str | None) -> str | None:
@@ -30,6 +30,12 @@ async def call(client: Client, name: str, arguments: Mapping[str, Any]) -> dict[
         with progress_bar(name) as progress:
             return await client.call_tool(name, dict(arguments), progress)
     except RemoteError as error:
+        if error.code == MISSING_CAPABILITY:
+            raise CommandError(
+                f"{name} asks its client something, which a command can't answer: {error.message}",
+                "try it from an agent",
+                status=1,
+            ) from None
         raise CommandError(error.message, status=2 if error.code == INVALID_PARAMS else 1) from None
     except ConnectionLostError as error:
         raise CommandError(f"{error}; what came of {name} is unknown", status=1) from None

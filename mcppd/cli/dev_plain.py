@@ -105,14 +105,15 @@ def words(news: News) -> list[tuple[str, ...]]:
         case SessionEnded(agent, calls, seconds):
             return [("session", f"{agent} went after {duration(seconds)}, {counted(calls, 'call')}")]
         case Stopping():
-            return [("stopping", "calls that run may end")]
+            return [("stopping", "this daemon ends; calls that run may end first")]
         case Warned(level, text):
             return [(level, text)]
 
 
 def _state(module: Module) -> tuple[tuple[str, ...], ...]:
     place = Place.read(module.fault) if module.fault else None
-    lines = [("module", f"{module.name} {module.state}: {place or ', '.join(module.tools)}")]
+    told = str(place) if place is not None else ", ".join(module.tools)
+    lines = [("module", f"{module.name} {module.state}" + (f": {told}" if told else ""))]
     if place is not None and place.source.strip():
         lines.append(("", f"| {place.source}"))
     lines += [("fault", f"{module.name}: {text}") for text in module.faults]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mcppd.core.items import WORDS
+from mcppd.core.jsonrpc import encode_value
 from mcppd.core.kinds import KINDS, Kind
 from mcppd.core.modules import Module
 from mcppd.core.served import Prompt, Served, Tool
@@ -14,6 +15,14 @@ from mcppd.core.served import Prompt, Served, Tool
 LINE: Final = 100
 """Characters of a description: more is the beginning of a wall of text."""
 
+_BOUNDS: Final = {
+    "minimum": "at least",
+    "maximum": "at most",
+    "minLength": "characters at least",
+    "maxLength": "characters at most",
+    "pattern": "like",
+}
+"""What a schema says of a value, in words."""
 _URGENCY: Final = ("failed", "backoff", "broken", "ok")
 _STATES: Final = {
     "backoff": "paused, its workers died again and again",
@@ -47,6 +56,7 @@ def of_module(module: Module, offered: Sequence[Served], info: str, *, whole: bo
     """One module, whole or only some of what it offers, and then with arguments."""
     parts = ["\n".join(_module(module, offered))]
     for each in () if whole else offered:
+        parts += [text] if len(text := _description(each)) > LINE else []
         arguments = _arguments_of(each)
         if arguments is not None:
             parts.append(
@@ -62,9 +72,12 @@ def kind_of(each: Served) -> Kind:
 
 def summary(each: Served) -> str:
     """The first line of what it is for."""
+    return _description(each).split("\n", 1)[0].strip()
+
+
+def _description(each: Served) -> str:
     definition = each.offer.definition if isinstance(each, Tool) else each.item.definition
-    text = definition.get("description") or definition.get("title") or ""
-    return str(text).strip().split("\n", 1)[0].strip()
+    return str(definition.get("description") or definition.get("title") or "").strip()
 
 
 def one_line(text: str, limit: int | None = None) -> str:
@@ -124,10 +137,11 @@ def _arguments_of(each: Served) -> list[str] | None:
 
 def _prompt_arguments(prompt: Prompt) -> Iterator[str]:
     for each in prompt.item.definition.get("arguments") or ():
-        about = one_line(str(each.get("description") or each.get("title") or ""), LINE)
+        about = one_line(str(each.get("description") or each.get("title") or ""))
+        facts = [*_type_words(each), *(["required"] if each.get("required") else [])]
         yield (
             f"- `{each['name']}`"
-            + (" (required)" if each.get("required") else "")
+            + (f" ({', '.join(facts)})" if facts else "")
             + (f": {about}" if about else "")
         )
 
@@ -140,8 +154,9 @@ def _arguments(schema: Any) -> Iterator[str]:
         known = each if isinstance(each, Mapping) else {}
         facts = [*_type_words(known), *(["required"] if name in required else [])]
         if "default" in known:
-            facts.append(f"default {one_line(str(known['default']), LINE // 2)}")
-        about = one_line(str(known.get("description", "")), LINE)
+            facts.append(f"default {one_line(encode_value(known['default']).decode(), LINE // 2)}")
+        facts += [f"{words} {known[key]}" for key, words in _BOUNDS.items() if key in known]
+        about = one_line(str(known.get("description", "")))
         yield f"- `{name}`" + (f" ({', '.join(facts)})" if facts else "") + (f": {about}" if about else "")
 
 

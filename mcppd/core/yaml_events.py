@@ -32,6 +32,7 @@ _ADVICE: Final[Sequence[tuple[str, str]]] = (
     ("block sequence entries", "a list begins on a line of its own: begin one, or put the text in quotes"),
     ("alphabetic", "put a text that begins with `*` or `&` in quotes"),
     ("comment or line break", "put a text that begins with `|` or `>` in quotes"),
+    ("node content", "a bracket isn't closed, or a value is missing: close it, or write the value"),
     ("expected", "the line doesn't fit the lines above: check its indentation and the quotes"),
     ("escape", r"an unknown escape in double quotes: write `\\` for a backslash, or use single quotes"),
     ("undefined tag handle", "this tag isn't known here: put the text in quotes"),

@@ -33,10 +33,15 @@ class Preparing:
         self._room = asyncio.Semaphore(AT_ONCE)
         self._is_waiting = False
 
-    def begin(self, loaded: Loaded, module: Module, served: Module | None) -> Candidate:
-        """Begin with a version that is to take the place of another; with no other it is served already."""
-        task = self._tasks.create_task(self._prepare(module, served))
-        return Candidate(loaded, module, task, is_served=served is None)
+    def begin(
+        self, loaded: Loaded, module: Module, served: Module | None, *, is_tried: bool = False
+    ) -> Candidate:
+        """Begin with a version that is to take the place of another; with no other it is served already.
+
+        One that `is_tried` is imported in any case, and served only if that goes well.
+        """
+        task = self._tasks.create_task(self._prepare(module, served, is_tried))
+        return Candidate(loaded, module, task, is_served=served is None and not is_tried)
 
     async def together(self, candidates: Iterable[Candidate]) -> None:
         """Wait until all that is new is ready, but not long, and not while something newer lies on the disk."""
@@ -54,10 +59,10 @@ class Preparing:
             self._is_waiting = False
             news.cancel()  # also where a stop cancels the pass: whoever waits for the tasks waits for this one
 
-    async def _prepare(self, module: Module, served: Module | None) -> Fault | None:
+    async def _prepare(self, module: Module, served: Module | None, is_tried: bool) -> Fault | None:  # noqa: FBT001
         """Compile a version, and import it if the one before was in use; wakes the next pass."""
         old = served.generation if served is not None else None
-        run = old is not None and self._pool.is_proven(old)
+        run = is_tried or (old is not None and self._pool.is_proven(old))
         fault: Fault | None = Fault("could not be prepared: see the daemon's log", module.directory)
         try:
             if run and old is not None and not module.settings.overlap:

@@ -113,6 +113,7 @@ class Reloader:
         """Let what was found broken be tried again: a module, or all of them."""
         slots = [each for each in self._board.slots.values() if name in (None, each.name)]
         for slot in slots:
+            slot.is_to_be_tried = slot.broken is not None
             slot.broken = None
             if name is not None and slot.served is not None and slot.served.generation is not None:
                 self._pool.forgive(slot.served.generation)
@@ -299,7 +300,10 @@ class Reloader:
             return
         self._board.own_changes.reloaded(loaded.directory, slot.differing(loaded))
         module = module_of(loaded, loaded.generation(slot.next_number()), offers)
-        if slot.served is None or slot.served.generation is None:
+        is_tried, slot.is_to_be_tried = slot.is_to_be_tried, False
+        if is_tried:
+            slot.candidate = self._preparing.begin(loaded, module, slot.served, is_tried=True)
+        elif slot.served is None or slot.served.generation is None:
             slot.candidate = self._preparing.begin(loaded, module, None)
             self._serve(slot, slot.candidate)
         else:

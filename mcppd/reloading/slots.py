@@ -50,6 +50,7 @@ class Slot:
     broken: Loaded | None = None  # the newest version that turned out bad
     fault: Fault | None = None  # why
     since: str = ""
+    is_to_be_tried: bool = False  # somebody wants to know whether what was found broken still is
     is_held: bool = False  # a newer version waits for what is saved elsewhere
     losing_since: float | None = (
         None  # monotonic seconds: when a newer version was first seen to take something away

@@ -379,7 +379,7 @@ def test_without_a_terminal_each_thing_that_happens_is_a_line(
     agent.call("call_tool", name="add_note", arguments={})
     lines.until(r"call +add_note \(call_tool\) by claude-code: ok in ")
     module.save("tool.yaml", MANIFEST + ADDED)
-    lines.until(r"reload +notes 1→2 \+drop_note in [\d.]+ ms, 1 session notified$")
+    lines.until(r"reload +notes 1→2 \+drop_note in [\d.]+ ms \(noticed .*\), 1 session notified$")
     agent.call("drop_note")
     lines.until("call +drop_note by claude-code: failed in .* ms: ValueError: nothing to drop$")
     lines.until(rf"\d +{module.directory}/mcpptool.py:6 in execute: raise ValueError")

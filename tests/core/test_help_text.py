@@ -147,7 +147,7 @@ keeps notes
 **Arguments**
 
 - `text` (string, required): What to write. All of it.
-- `kind` (short | long, default short)
+- `kind` (short | long, default "short")
 - `many` (integer or null)
 - `any`
 

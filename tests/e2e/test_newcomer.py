@@ -170,7 +170,7 @@ async def test_three_commands_of_the_readme_lead_to_an_own_tool_that_is_edited_u
 def test_the_readme_tells_the_answers_of_its_commands() -> None:
     for name, answer in (("own", "Hello, Ada!"), ("edit", "Good morning, Ada!")):
         before, _ = README.split(f"<!-- command: {name} -->")
-        assert f"It says `{answer}`:" in before.splitlines()[-2]
+        assert f"Its answer has `{answer}` in it:" in before.splitlines()[-2]
 
 
 def test_the_readme_names_the_line_for_an_agent_on_its_first_screen() -> None:

@@ -147,3 +147,22 @@ async def _refused(daemon: Daemon, name: str) -> str:
     finally:
         await client.close()
     return str(error["message"])
+
+
+async def test_what_failed_at_its_import_is_imported_again_by_a_reload_and_told_as_it_is(
+    daemon: Daemon, connect: Connect, tmp_path: Path
+) -> None:
+    needed = tmp_path / "needed"
+    daemon.module("one", f"open({str(needed)!r}).close()\n" + VALUE.format(value="v1"), "first")
+    client = await connect()
+    assert "No such file" in await client.failure("first")
+    for asked in ({"module": "one"}, {}):
+        report = await daemon.control("mcppd/reload", asked)
+        [change] = report["modules"]
+        assert "No such file" in change["fault"]
+        [module] = (await daemon.control("mcppd/status"))["modules"]
+        assert (module["state"], "No such file" in str(module["fault"])) == ("failed", True)
+    needed.touch()  # nothing of the module's own: no save is seen
+    report = await daemon.control("mcppd/reload", {"module": "one"})
+    assert [(each["name"], each["fault"]) for each in report["modules"]] == [("one", None)]
+    assert await client.text("first") == "v1"
