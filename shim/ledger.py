@@ -33,6 +33,7 @@ OWN: Final = b'"mcppd-shim:'
 REFUSAL: Final = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"mcppd: '
 """How the daemon says that it doesn't want this shim; then it closes, and has done nothing of what came after."""
 UNREADABLE: Final = b'null,"error":{"code":-32700,'
+BATCH_REFUSED: Final = b'null,"error":{"code":-32600,"message":"Invalid request: a batch'
 WORD: Final = NOTICE + b"mcppd/"
 LISTS: Final = WORD + b'lists","params":{"hashes":'
 KEPT_BYTES: Final = 64 * 1024 * 1024
@@ -252,6 +253,8 @@ class Ledger:
             return b""
         if line.startswith(UNREADABLE, len(ANSWER)):
             self._forget_unreadable()
+        elif line.startswith(BATCH_REFUSED, len(ANSWER)):
+            self._forget_batch()
         entry = self._open.get(key_of(ident))
         return line if entry is None else self._on_answer(entry, line, end)
 
@@ -263,6 +266,12 @@ class Ledger:
             if entry.end is not None and entry.line and not is_readable(entry.line):
                 self.release(entry)
                 break
+
+    def _forget_batch(self) -> None:
+        """The daemon took none of a batch: the first that it has, since it takes lines in order."""
+        refused = (entry for entry in self.entries if entry.end is not None and entry.is_batch)
+        if (entry := next(refused, None)) is not None:
+            self.release(entry)
 
     def _on_answer(self, entry: Entry, line: bytes, end: int) -> bytes:
         if line.startswith(b',"error"', end):

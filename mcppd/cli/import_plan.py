@@ -5,7 +5,6 @@ Nothing is written here, and no code of a module is run.
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -29,6 +28,7 @@ from mcppd.reloading.loaded import MANIFEST, Loaded, Scan
 from mcppd.reloading.loader import Loader
 from mcppd.reloading.slots import module_of
 from mcppd.reloading.sources import load
+from mcppd.reloading.walks import Allowance, TooMuchError, matches
 
 Fate: TypeAlias = Literal["new", "there", "ignored", "refused"]
 
@@ -99,7 +99,15 @@ class _Planning:
         if entry is None:
             self._refuse(listed, listed.said, listed.refusal)
             return
-        directories = _directories(entry)
+        try:
+            directories = _directories(entry)
+        except TooMuchError:
+            self._refuse(
+                listed,
+                listed.said,
+                "it names more than can be looked through: name the directories themselves",
+            )
+            return
         if not directories:
             self._refuse(listed, listed.said, f"no directory with a {MANIFEST} is there now")
             return
@@ -185,10 +193,13 @@ class _Planning:
 
 
 def _directories(entry: Entry) -> list[str]:
-    """The directories that an entry leads to, there or not; of a glob those of modules, templates aside."""
+    """The directories that an entry leads to, there or not; of a glob those of modules, templates aside.
+
+    Raises TooMuchError.
+    """
     if not entry.is_glob:
         return [entry.path]
-    found = sorted(path.rstrip("/") for path in glob.glob(entry.path, recursive=True))
+    found = sorted(path.rstrip("/") for path in matches(entry.path, Allowance(), lambda _: None))
     modules = (path for path in found if os.path.exists(os.path.join(path, MANIFEST)))
     return [path for path in modules if not os.path.basename(path).startswith("_")]
 

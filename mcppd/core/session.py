@@ -149,7 +149,7 @@ class Session:
 
     def _on_batch(self, messages: tuple[Message, ...]) -> list[Effect]:
         if not messages or not allows_batches(self.revision):
-            text = "Invalid request: batches belong to revision 2025-03-26 only, and have something in them"
+            text = "Invalid request: a batch belongs to revision 2025-03-26 only, and has something in it"
             return [Send(encode_error(None, INVALID_REQUEST, text) + b"\n")]
         batch = Batch()
         effects = [effect for message in messages for effect in self._on_message(message, batch)]

@@ -1,7 +1,6 @@
 """What a spawner that was killed left behind: its workers die with it, but not what they had started.
 
-The daemon adopts that, as the spawner would have, and ends it before there is another spawner; and at its start what
-another daemon has left that was killed together with its spawner.
+The daemon adopts that, as the spawner would have, and ends it before there is another spawner.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import os
 import time
 from typing import Final
 
-from mcppd.workers import marks
 from mcppd.workers import spawner_processes as processes
 
 LIMIT: Final = 3.0
@@ -26,7 +24,6 @@ class Leftovers:
     def __init__(self) -> None:
         self._others = frozenset(processes.children(os.getpid()))  # of whatever this program was before
         processes.adopt_orphans()
-        marks.end_orphans()
 
     async def end(self) -> None:
         """End it all; there must be no spawner."""

@@ -16,7 +16,6 @@ from . import spawner_processes as processes
 from .child.process import main as be_worker
 from .child.signals import DEFAULT, IGNORED, block, get_handler, set_handler
 from .child.surroundings import standard_streams
-from .child.variables import MARK
 from .spawner_looks import Bounds
 
 _WIRE: Final = 3  # where another interpreter's worker finds its wire
@@ -103,7 +102,7 @@ def _become_worker(order: Order, wire: int, output: int, start: int, spawner: in
         order.bounds.impose()
         os.umask(umask)
         wire, start = _arrange_descriptors(wire, output, start, is_exec=order.command is not None)
-        env = os.environ if order.env is None else {**order.env, **_mark()}
+        env = os.environ if order.env is None else order.env
         if order.command:
             os.execvpe(order.command[0], list(order.command), env)  # noqa: S606 - no shell, on purpose
         _set_environment(env)
@@ -116,11 +115,6 @@ def _become_worker(order: Order, wire: int, output: int, start: int, spawner: in
         _tell(start, f"a worker can't be started: {type(error).__name__}: {error}")
     finally:
         os._exit(1)
-
-
-def _mark() -> dict[str, str]:
-    """What is in the environment of everything that this daemon starts."""
-    return {MARK: os.environ[MARK]} if MARK in os.environ else {}
 
 
 def _set_environment(wanted: Mapping[str, str]) -> None:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcppd.core.errors import McppdError
-from mcppd.workers import marks
 from mcppd.workers.bounds import Bounds, Excess
 from mcppd.workers.deaths import Death
 from mcppd.workers.leftovers import Leftovers
@@ -141,7 +140,7 @@ class Spawner:
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=2,  # what a spawner may say is for people; stdout may be an agent's
-                env=self._environment | marks.own(),
+                env=self._environment,
                 cwd="/",
                 start_new_session=True,  # a signal to the daemon's group must not take the workers first
             )

@@ -200,25 +200,6 @@ async def test_a_daemon_that_is_killed_takes_everything_with_it(tmp_path: Path) 
         await until(lambda: not any(map(is_alive, started)))
 
 
-async def test_what_a_daemon_left_that_was_killed_with_its_spawner_is_ended_by_the_next(
-    tmp_path: Path,
-) -> None:
-    async with scene(tmp_path, workers=1) as there:
-        running = there.caller.ask("tools/call", {"name": "run", "arguments": {"code": LEAVE + STAY}})
-        await until((tmp_path / "caller" / "began").exists)
-        started = processes_below(there.daemon.pid)
-        await there.quiet()
-        for client in (there.caller, there.other):  # they would start another daemon
-            await client.close()
-        running.cancel()
-        os.kill(there.daemon.pid, signal.SIGSTOP)  # at one stroke: neither sees the other's end
-        os.kill(there.spawner(), signal.SIGKILL)
-        await there.daemon.stop(signal.SIGKILL)
-        assert any(map(is_alive, started))  # in sessions of their own
-        await there.daemon.start()
-        await until(lambda: not any(map(is_alive, started)))
-
-
 async def test_a_save_whose_import_hangs_leaves_the_last_good_version_and_all_others(tmp_path: Path) -> None:
     async with scene(tmp_path, import_timeout=0.5) as there:
         assert await there.worker()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from mcppd.core.effects import Send, ServerInfo
+from mcppd.core.jsonrpc import MAX_BATCH
+from mcppd.core.session import Session
 from tests.shim.flows import MEBIBYTE, in_thread, join
 from tests.shim.talk import (
     INITIALIZE,
@@ -233,6 +237,23 @@ def test_what_no_daemon_can_read_is_not_asked_again(text: str, scene: Scene) -> 
     assert scene.tell(line(unreadable)) == unreadable
     scene.next_daemon()
     assert scene.peer.read_line() == request(0, "tools/list")
+    scene.assert_quiet()
+
+
+@pytest.mark.parametrize("revision", ["2025-03-26", "2025-11-25"])
+def test_a_batch_that_the_daemon_refuses_as_a_whole_is_answered_with_that(
+    revision: str, scene: Scene
+) -> None:
+    session = Session(lambda: ServerInfo("mcppd", "1"))
+    hand = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    session.receive(request(0, "initialize", hand))
+    many = [json.loads(request(number, "ping")) for number in range(1, MAX_BATCH + 2)]
+    batch = line(many if revision == "2025-03-26" else many[:2])
+    scene.ask(batch)
+    [refusal] = session.receive(batch)
+    assert isinstance(refusal, Send)
+    assert scene.tell(refusal.data)["id"] is None
+    scene.next_daemon()  # which isn't asked again
     scene.assert_quiet()
 
 

@@ -6,12 +6,9 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from .hearing import Hearing
-
-MARK: Final = "MCPPD_DAEMON"
-"""The variable by which everything that a daemon has started can be told; each call has it besides its own."""
 
 
 class Variables:
@@ -20,7 +17,6 @@ class Variables:
     def __init__(self, hearing: Hearing) -> None:
         self._environ = os.environ
         self._wanted = dict(_data(os.environ))
-        self._mark = {name: value for name, value in self._wanted.items() if name == MARK.encode()}
         self._touched: set[bytes] = set()  # names that anybody has set or taken away, past os.environ as well
         hearing.on("os.putenv", self._heard)
         hearing.on("os.unsetenv", self._heard)
@@ -32,7 +28,7 @@ class Variables:
     def enter(self, env: Mapping[str, str] | None) -> None:
         """Have exactly these; None: those of the call before."""
         if env is not None:
-            self._wanted = _encoded(env) | self._mark
+            self._wanted = _encoded(env)
         if self._touched or _data(self._environ) != self._wanted:
             self._change()
 
