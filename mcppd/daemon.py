@@ -265,8 +265,11 @@ class Daemon:
         return listing(self._parts.reloader.catalog)
 
     async def _reload(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        named = params.get("module")
+        if named is not None and not isinstance(named, str):
+            raise McppdError("Invalid params: `module` is the name of a module, a string")
         with self._supervision.reloading():
-            return (await self._parts.reloader.reload(params.get("module"))).as_json()
+            return (await self._parts.reloader.reload(named)).as_json()
 
     async def _stop(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         self._parts.agents.say_stopped()

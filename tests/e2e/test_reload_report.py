@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from tests.e2e.conftest import Connect
 from tests.e2e.test_reload import CHANGED, VALUE
@@ -166,3 +167,11 @@ async def test_what_failed_at_its_import_is_imported_again_by_a_reload_and_told_
     report = await daemon.control("mcppd/reload", {"module": "one"})
     assert [(each["name"], each["fault"]) for each in report["modules"]] == [("one", None)]
     assert await client.text("first") == "v1"
+
+
+async def test_a_reload_of_what_is_no_name_is_refused(daemon: Daemon) -> None:
+    client = await Client.on_socket(Path(f"{daemon.socket}.control"))
+    names: tuple[Any, ...] = ([1], 1, {}, False)
+    for name in names:
+        assert "a string" in (await client.error("mcppd/reload", {"module": name}))["message"]
+    await client.close()
