@@ -19,11 +19,12 @@ RELOAD_LIMIT: Final = 120.0
 @daemon_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def command(*, module: str | None, config: str | None, socket: str | None, as_json: bool) -> int:
-    """Load what has changed on disk, and say what it was: of MODULE, or of all.
+    """Load what has changed on disk, and say what it was.
 
-    The daemon does this by itself on every save; this waits until it is done, and has what is
-    broken tried again. For each module: the old generation and the new one with their digests,
-    then what it offers: +added -removed ~changed (which fields), then how long each stage took.
+    Of MODULE, or of all. The daemon does this by itself on every save; this waits until it is done,
+    and has what is broken tried again. For each module: the old generation and the new one with
+    their digests, then what it offers: +added -removed ~changed (which fields), then how long each
+    stage took.
     Exit status 1 if a module can't be loaded; its last good version goes on answering.
     """
     params = {} if module is None else {"module": module}
