@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 import yaml
 
 from tests.wire_schema import check_message
@@ -395,7 +396,13 @@ def modern(**params: Any) -> dict[str, Any]:
 
 def first_and_slow(*cases: Any) -> list[Any]:
     """Cases of which the first is a witness for all: the others are slow ones."""
-    return [cases[0], *(pytest.param(case, marks=pytest.mark.slow) for case in cases[1:])]
+    return [cases[0], *map(_slow, cases[1:])]
+
+
+def _slow(case: Any) -> Any:
+    if isinstance(case, ParameterSet):  # with an id or marks of its own
+        return pytest.param(*case.values, id=case.id, marks=[*case.marks, pytest.mark.slow])
+    return pytest.param(case, marks=pytest.mark.slow)
 
 
 async def until(condition: Callable[[], Any], limit: float = LIMIT) -> None:

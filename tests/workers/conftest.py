@@ -18,7 +18,7 @@ from tests.workers.pool_peer import Told
 from tests.workers.spawner_peer import Spawner as SpawnerPeer
 
 
-@pytest.fixture(params=first_and_slow(*ENDS))
+@pytest.fixture(params=first_and_slow(*sorted(ENDS, key=lambda end: end.values[0] is None)))
 def python(request: pytest.FixtureRequest) -> str:
     """The interpreters that `child` is run by; where it matters, a file has all of them."""
     return str(request.param)
