@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 import yaml
+from _pytest.mark import ParameterSet
 
 from tests.wire_schema import check_message
 
