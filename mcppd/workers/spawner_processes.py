@@ -118,20 +118,6 @@ def proportional(pid: int) -> int:
     return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith(_TAKEN))
 
 
-def parent(pid: int) -> int:
-    """The parent of a process; 0 for none."""
-    process = _process(pid)
-    return process.parent if process is not None else 0
-
-
-def started(pid: int) -> int:
-    """When a process was started, in ticks since the machine was; 0 if there is none."""
-    try:
-        return int(content(f"/proc/{pid}/stat").rpartition(b")")[2].split()[19])
-    except OSError:
-        return 0
-
-
 def processor_time(pid: int) -> float:
     """Seconds that a process has kept processors busy, in steps of a hundredth; its children aside."""
     try:
