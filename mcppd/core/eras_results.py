@@ -9,7 +9,7 @@ from mcppd.core.effects import Encoded, InputRequired, Page, ServerInfo
 from mcppd.core.eras import REVISIONS, Revision, known_members
 from mcppd.core.eras_content import adapt_content, adapt_contents, adapt_prompt
 from mcppd.core.errors import ProtocolError, ResourceNotFoundError
-from mcppd.core.jsonrpc import Id, encode_error, encode_result, encode_value
+from mcppd.core.jsonrpc import Id, encode_error, encode_value, result_parts
 from mcppd.core.results import ToolResult
 
 Answer: TypeAlias = ToolResult | Page | Encoded | InputRequired | ProtocolError | Mapping[str, Any]
@@ -29,11 +29,11 @@ class ResultEncoder:
         self._meta = answering(server)
         self._tail = b',"resultType":"complete","_meta":%b}' % encode_value(self._meta)
 
-    def answer(self, ident: Id, answer: Answer, revision: str, end: bytes) -> bytes:
-        """The whole answer to a request, `end` after it."""
+    def answer(self, ident: Id, answer: Answer, revision: str, end: bytes) -> list[bytes]:
+        """The whole answer to a request in parts, `end` after it."""
         match answer:
             case ProtocolError():
-                return error_of(ident, answer, revision) + end
+                return [error_of(ident, answer, revision) + end]
             case ToolResult():
                 result = self.tool_result(answer, revision)
             case Page():
@@ -44,7 +44,7 @@ class ResultEncoder:
                 result = [self.input_required(answer)]
             case _:
                 result = [self.result(answer, revision)]
-        return encode_result(ident, *result, end=end)
+        return result_parts(ident, *result, end=end)
 
     def tool_result(self, result: ToolResult, revision: str) -> list[bytes]:
         """A CallToolResult, in parts: what is large is copied once, where all of the line is joined."""

@@ -207,12 +207,13 @@ def is_id(value: Any) -> bool:
 
 
 def encode_result(ident: Id, *result: bytes, end: bytes = b"") -> bytes:
-    """The answer to a request, of a result already encoded; like every answer it begins with the id (D10).
+    """The answer to a request, of a result already encoded, perhaps in parts; `end` follows all."""
+    return b"".join(result_parts(ident, *result, end=end))
 
-    The result may come in parts, and `end` follows all: a large one is then copied just once, and `%` is not used since
-    it takes ten times as long.
-    """
-    return b"".join((b'{"jsonrpc":"2.0","id":', encode_id(ident), b',"result":', *result, b"}", end))
+
+def result_parts(ident: Id, *result: bytes, end: bytes = b"") -> list[bytes]:
+    """The same in parts, so that a large one need not be copied; like every answer it begins with the id (D10)."""
+    return [b'{"jsonrpc":"2.0","id":', encode_id(ident), b',"result":', *result, b"}" + end]
 
 
 def encode_error(ident: Id | None, code: int, message: str, data: Any = None) -> bytes:

@@ -95,6 +95,10 @@ class Session:
 
     def finish(self, ticket: Ticket, answer: Answer) -> bytes | None:
         """The line that answers a ticket; None if it is cancelled or answered, or its batch lacks one."""
+        return b"".join(self.finish_in_parts(ticket, answer)) or None
+
+    def finish_in_parts(self, ticket: Ticket, answer: Answer) -> list[bytes]:
+        """The same in parts, none instead of None: a list may be as large as half a megabyte."""
         return self._tickets.finish(ticket, answer)
 
     def ask(self, ticket: Ticket, method: str, params: Mapping[str, Any]) -> tuple[str, bytes]:

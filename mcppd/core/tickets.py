@@ -32,17 +32,17 @@ class Tickets:
         """Whether it waits for its answer."""
         return self._open.get(ticket.id) is ticket
 
-    def finish(self, ticket: Ticket, answer: Answer) -> bytes | None:
-        """The line that answers a ticket; None if it is cancelled or answered, or its batch lacks one."""
+    def finish(self, ticket: Ticket, answer: Answer) -> list[bytes]:
+        """The line that answers a ticket, in parts; none if it is cancelled or answered, or its batch lacks one."""
         if not self.is_open(ticket):
-            return None
+            return []
         batch = ticket.batch
         encoded = self._encoder.answer(ticket.id, answer, ticket.revision, b"\n" if batch is None else b"")
         del self._open[ticket.id]
         if batch is None:
             return encoded
-        whole = batch.add(encoded)
-        return None if whole is None else whole + b"\n"
+        whole = batch.add(b"".join(encoded))
+        return [] if whole is None else [whole, b"\n"]
 
     def cancel(self, ident: Id) -> list[Effect]:
         """What follows where the client cancels; ids of nothing (any more) come from races and are ignored."""

@@ -245,14 +245,13 @@ class Connection:
         finally:
             self._running.pop(ticket, None)
         try:
-            data = self.session.finish(ticket, answer)
+            line = self.session.finish_in_parts(ticket, answer)
         except Exception:
             logger.exception("an answer could not be encoded")
-            data = self.session.finish(
+            line = self.session.finish_in_parts(
                 ticket, ProtocolError(INTERNAL_ERROR, "Internal error: see the daemon's log")
             )
-        if data is not None:
-            self._link.send(data)
+        self._link.send(*line)
         if self._is_paused and self.in_flight <= IN_FLIGHT_LIMIT:
             self._is_paused = False
             self._link.pause(paused=False)

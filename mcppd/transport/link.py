@@ -23,6 +23,9 @@ TURN: Final = 200
 """Frames of one link that are taken before everybody else has a turn: a few milliseconds. A chunk of what is read may
 hold a hundred thousand."""
 
+COPIED: Final = 32 * 1024
+"""Bytes of a frame in parts up to which they are put together first: that costs less than a call with many."""
+
 Frame = TypeVar("Frame", covariant=True)
 
 
@@ -67,11 +70,16 @@ class Link(asyncio.Protocol, Generic[Frame]):
         """Name who takes the frames; before the first byte comes."""
         self._receiver = receiver
 
-    def send(self, data: bytes) -> None:
+    def send(self, *parts: bytes) -> None:
         """Write a whole frame, or nothing if the link is gone; a peer that never reads is cut off."""
-        if self._transport is None or self.is_closed:
+        if self._transport is None or self.is_closed or not parts:
             return
-        self._transport.write(data)
+        if len(parts) == 1:
+            self._transport.write(parts[0])
+        elif sum(map(len, parts)) < COPIED:
+            self._transport.write(b"".join(parts))
+        else:
+            self._transport.writelines(parts)
         if self._transport.get_write_buffer_size() > self._unsent_limit:
             self.abort()
 
