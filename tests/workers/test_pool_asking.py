@@ -135,7 +135,7 @@ async def test_a_call_that_ends_at_a_question_is_answered_at_once_and_its_worker
         assert raised.value is end
     assert (await run(pool, tool, context(tmp_path)))["pid"] == pid
     log = tmp_path / "logs" / "one.log"
-    await until(lambda: log.read_text() == "unwound\n" * 3)
+    await until(lambda: log.exists() and log.read_text() == "unwound\n" * 3)
 
 
 STUBBORN = """
