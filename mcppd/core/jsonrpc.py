@@ -206,13 +206,16 @@ def is_id(value: Any) -> bool:
     return type(value) is str or type(value) is int
 
 
-def encode_result(ident: Id, *result: bytes, end: bytes = b"") -> bytes:
-    """The answer to a request, of a result already encoded, perhaps in parts; `end` follows all."""
-    return b"".join(result_parts(ident, *result, end=end))
+def encode_result(ident: Id, result: bytes) -> bytes:
+    """The answer to a request, of a result already encoded."""
+    return b"".join(result_parts(ident, result))
 
 
 def result_parts(ident: Id, *result: bytes, end: bytes = b"") -> list[bytes]:
-    """The same in parts, so that a large one need not be copied; like every answer it begins with the id (D10)."""
+    """The same in parts, so that a large one need not be copied; like every answer it begins with the id (D10).
+
+    The result may come in parts itself, and `end` follows all.
+    """
     return [b'{"jsonrpc":"2.0","id":', encode_id(ident), b',"result":', *result, b"}" + end]
 
 

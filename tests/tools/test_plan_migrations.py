@@ -31,11 +31,6 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     DATABASE.close()
 
 
-@pytest.fixture
-def ada(tmp_path: Path) -> Person:
-    return Person(tmp_path / "shop")
-
-
 @contextmanager
 def umask(mask: int) -> Iterator[None]:
     before = os.umask(mask)

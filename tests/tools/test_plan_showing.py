@@ -35,11 +35,6 @@ def _database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     mcpptool.DATABASE.close()
 
 
-@pytest.fixture
-def ada(tmp_path: Path) -> Person:
-    return Person(tmp_path / "shop")
-
-
 # displays
 
 

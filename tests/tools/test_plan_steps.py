@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.tools.plan_asking import Person, a_step, rows_of, timeless
-from tools.plan import mcpptool
 
-
-@pytest.fixture(autouse=True)
-def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    path = tmp_path / "plan.db"
-    monkeypatch.setenv("MCPPD_PLAN_DB", str(path))
-    yield path
-    mcpptool.DATABASE.close()
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Person:
-    return Person(tmp_path / "shop")
+pytestmark = pytest.mark.usefixtures("database")
 
 
 def test_switching_to_a_step_puts_the_former_back(ada: Person) -> None:

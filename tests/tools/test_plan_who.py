@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,23 +9,7 @@ import pytest
 from tests.tools.plan_asking import Person
 from tools.plan import mcpptool
 
-
-@pytest.fixture(autouse=True)
-def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    path = tmp_path / "plan.db"
-    monkeypatch.setenv("MCPPD_PLAN_DB", str(path))
-    yield path
-    mcpptool.DATABASE.close()
-
-
-@pytest.fixture
-def ada(tmp_path: Path) -> Person:
-    return Person(tmp_path / "shop")
-
-
-@pytest.fixture
-def bob(tmp_path: Path) -> Person:
-    return Person(tmp_path / "shop", "bob")
+pytestmark = pytest.mark.usefixtures("database")
 
 
 def test_a_user_is_their_login_until_they_say_otherwise(ada: Person, bob: Person) -> None:
