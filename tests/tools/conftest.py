@@ -21,6 +21,16 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The same in a directory of its own, which only its owner may enter."""
+    found = tmp_path / "kept" / "plan.db"
+    found.parent.mkdir(0o700)
+    monkeypatch.setenv("MCPPD_PLAN_DB", str(found))
+    yield found
+    DATABASE.close()
+
+
+@pytest.fixture
 def ada(tmp_path: Path) -> Person:
     return Person(tmp_path / "shop")
 

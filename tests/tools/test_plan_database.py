@@ -8,13 +8,13 @@ import shutil
 import sqlite3
 import stat
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.tools.plan_asking import Person, rows_of
+from tests.tools.plan_files import modes, umask
 from tools.plan import database, places
 from tools.plan.database import Database, connect
 from tools.plan.errors import PlanError
@@ -23,29 +23,7 @@ from tools.plan.migrations import MIGRATIONS
 from tools.plan.places import find_place, named_path
 
 LAST = len(MIGRATIONS)
-FIRST = (Path(__file__).parent / "plan_first.sql").read_text()
-
-
-@pytest.fixture(autouse=True)
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    found = tmp_path / "kept" / "plan.db"
-    found.parent.mkdir(0o700)
-    monkeypatch.setenv("MCPPD_PLAN_DB", str(found))
-    yield found
-    DATABASE.close()
-
-
-@contextmanager
-def umask(mask: int) -> Iterator[None]:
-    before = os.umask(mask)
-    try:
-        yield
-    finally:
-        os.umask(before)
-
-
-def modes(directory: Path) -> dict[str, int]:
-    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()}
+pytestmark = pytest.mark.usefixtures("path")
 
 
 # where it lies, and who may use it

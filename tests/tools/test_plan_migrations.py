@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import stat
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.tools.plan_asking import Person, rows_of
+from tests.tools.plan_files import FIRST, modes, umask
 from tools.plan import migrations, places
 from tools.plan.errors import PlanError
 from tools.plan.mcpptool import DATABASE
@@ -19,29 +17,7 @@ from tools.plan.migrations import APPLICATION, MIGRATIONS, migrate
 from tools.plan.places import Place, find_place
 
 LAST = len(MIGRATIONS)
-FIRST = (Path(__file__).parent / "plan_first.sql").read_text()
-
-
-@pytest.fixture(autouse=True)
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    found = tmp_path / "kept" / "plan.db"
-    found.parent.mkdir(0o700)
-    monkeypatch.setenv("MCPPD_PLAN_DB", str(found))
-    yield found
-    DATABASE.close()
-
-
-@contextmanager
-def umask(mask: int) -> Iterator[None]:
-    before = os.umask(mask)
-    try:
-        yield
-    finally:
-        os.umask(before)
-
-
-def modes(directory: Path) -> dict[str, int]:
-    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()}
+pytestmark = pytest.mark.usefixtures("path")
 
 
 SECOND = ("ALTER TABLE tasks ADD COLUMN colour TEXT", "UPDATE tasks SET colour = 'red'")
