@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import orjson
 
@@ -152,6 +152,37 @@ class Catalog:
                 shown = orjson.dumps([each.appearance for each in self.of_kind(kind)])
                 self._fingerprints[kind] = hashlib.sha256(shown).hexdigest()
         return self._fingerprints
+
+    def with_others(
+        self, modules: Sequence[Module], warnings: Sequence[Fault], successors: Mapping[Served, Served]
+    ) -> Catalog:
+        """The same names, where some that they lead to have successors, which are named alike."""
+
+        def tuple_of(every: tuple[A, ...]) -> tuple[A, ...]:
+            return tuple([cast(A, successors.get(each, each)) for each in every])
+
+        def dict_of(every: dict[str, A]) -> dict[str, A]:
+            return {name: cast(A, successors.get(each, each)) for name, each in every.items()}
+
+        return Catalog(
+            modules=tuple(modules),
+            tools=tuple_of(self.tools),
+            warnings=tuple(warnings),
+            prompts=tuple_of(self.prompts),
+            resources=tuple_of(self.resources),
+            templates=tuple_of(self.templates),
+            shadowed=tuple([cast(Resource | Template, successors.get(each, each)) for each in self.shadowed]),
+            _by_name=dict_of(self._by_name),
+            _prompts=dict_of(self._prompts),
+            _by_uri=dict_of(self._by_uri),
+            _by_template=dict_of(self._by_template),
+        )
+
+    def of_modules(self, modules: Container[Module]) -> Iterator[Served]:
+        """All that these modules have, listed or not, shadowed or not."""
+        every = (self._prompts.values(), self._by_uri.values(), self._by_template.values())
+        for some in (self.tools, *every, self.shadowed):
+            yield from (each for each in some if each.module in modules)
 
     def take_after(self, other: Catalog, kinds: Container[Kind]) -> None:
         """Keep what another catalog has worked out of kinds that look the same in both."""

@@ -17,8 +17,9 @@ from mcppd.core.faults import Fault
 from mcppd.core.kinds import KINDS, Kind
 from mcppd.core.modules import Module
 from mcppd.core.reports import Report
+from mcppd.core.succession import succeeding
 from mcppd.reloading.laps import Laps
-from mcppd.reloading.reports import compare, differences, joined
+from mcppd.reloading.reports import apart, compare, differences, joined
 
 logger = logging.getLogger("mcppd.registry")
 
@@ -64,7 +65,7 @@ class Publisher:
         old = self.catalog
         if not is_first and _is_served(old, modules, warnings):
             return False
-        new = build_catalog(modules, warnings)
+        new = succeeding(old, modules, warnings) or build_catalog(modules, warnings)
         found = differences(old, new)
         new.take_after(old, [kind for kind in KINDS if kind not in found.kinds])
         changes = compare(old, new, found)
@@ -87,7 +88,7 @@ class Publisher:
         return True
 
     def _note_removed(self, old: Catalog, new: Catalog) -> None:
-        for tool in old.listed:
+        for tool in apart(old.listed, new.listed)[0]:
             for name in (tool.name, tool.full_name):
                 if new.find(name) is None:
                     self._removed[name] = clock()
@@ -99,8 +100,9 @@ class Publisher:
 
 def news(old: Catalog, new: Catalog) -> Iterator[tuple[str, str, str]]:
     """(level, module, text) of each module that broke or was repaired, and of each new warning about the registry."""
-    before = {module.name: module for module in old.modules}
-    for module in new.modules:
+    gone, come = apart(old.modules, new.modules)
+    before = {module.name: module for module in gone}
+    for module in come:
         known = before.get(module.name)
         was = known.fault if known is not None else None
         if module.fault is not None and module.fault != was:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from mcppd.core.catalog import Catalog, Module, Offer
+from mcppd.core.catalog import Catalog, Module
 from mcppd.core.differences import differing_fields
 from mcppd.core.errors import UnknownModuleError
-from mcppd.core.items import Item, reported_name
+from mcppd.core.items import reported_name
 from mcppd.core.kinds import KINDS, Kind
 from mcppd.core.names import nearest
 from mcppd.core.reports import ModuleChange, Report, digest_shown
-from mcppd.core.served import Served, Tool
+from mcppd.core.served import Served
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,9 @@ def differences(old: Catalog, new: Catalog) -> Differences:
     come: dict[str, dict[str, Served]] = {}
     kinds: set[Kind] = set()
     for kind in KINDS:
-        before = {each.key: each for each in old.of_kind(kind)}
-        after = {each.key: each for each in new.of_kind(kind)}
+        before, after = (
+            {each.key: each for each in every} for every in apart(old.of_kind(kind), new.of_kind(kind))
+        )
         for these, those, found in ((before, after, gone), (after, before, come)):
             for key, each in these.items():
                 other = those.get(key)
@@ -41,26 +45,25 @@ def differences(old: Catalog, new: Catalog) -> Differences:
     return Differences(gone, come, frozenset(kinds))
 
 
+def apart(old: Iterable[A], new: Iterable[A]) -> tuple[list[A], list[A]]:
+    """Those of each that are not among the others, by identity: what stays the very same needn't be compared."""
+    olds, news = [*old], [*new]
+    before, after = set(olds), set(news)
+    return [each for each in olds if each not in after], [each for each in news if each not in before]
+
+
 def _is_alike(one: Served, other: Served) -> bool:
     """Whether two of one name are the same to clients, and of one module."""
-    if _offered(one) is _offered(other) and one.module is other.module:
-        return True  # neither ever changes
     return one.module.name == other.module.name and one.appearance == other.appearance
-
-
-def _offered(each: Served) -> Offer | Item:
-    return each.offer if isinstance(each, Tool) else each.item
 
 
 def compare(old: Catalog, new: Catalog, found: Differences | None = None) -> tuple[ModuleChange, ...]:
     """What differs between two catalogs, module by module; `found` where it is known what clients see of it."""
     found = differences(old, new) if found is None else found
-    before = {module.name: module for module in old.modules}
-    after = {module.name: module for module in new.modules}
-    concerned = {name for name in before.keys() | after.keys() if before.get(name) is not after.get(name)}
+    before, after = ({each.name: each for each in every} for every in apart(old.modules, new.modules))
     changes = (
         _change(name, before.get(name), after.get(name), found.gone.get(name, {}), found.come.get(name, {}))
-        for name in sorted(concerned | found.gone.keys() | found.come.keys())
+        for name in sorted(before.keys() | after.keys() | found.gone.keys() | found.come.keys())
     )
     return tuple(change for change in changes if change is not None)
 
