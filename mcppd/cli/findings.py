@@ -23,7 +23,7 @@ from mcppd.core.registry import Entry
 from mcppd.core.review import review_manifest, review_names, review_registry
 from mcppd.core.unmatched import unmatched
 from mcppd.core.yaml import read_yaml
-from mcppd.reloading.loaded import ENTRY, MANIFEST, Loaded, Scan
+from mcppd.reloading.loaded import ENTRY, MANIFEST, Loaded, Look, Scan
 from mcppd.reloading.loader import Loader
 from mcppd.reloading.slots import module_of
 from mcppd.reloading.sources import load
@@ -64,7 +64,7 @@ class Checked:
 def check_registry(path: str, environ: Mapping[str, str]) -> Checked:
     """Check a registry and every module that it serves."""
     checked = Checked()
-    scan = Loader(path, environ).scan(Scan(), {})
+    scan = Loader(path, environ).scan(Scan(), Look())
     if scan.registry is None:
         checked.add([Finding(True, scan.fault)] if scan.fault else [])
         return checked
@@ -83,7 +83,7 @@ def check_module(directory: str) -> Checked:
     """Check one module by itself."""
     checked = Checked()
     place = Fault("listed here", os.path.join(directory, MANIFEST))
-    _modules([load(directory, Entry(directory, is_glob=False, place=place), None)], checked)
+    _modules([load(directory, Entry(directory, is_glob=False, place=place), None, Look())], checked)
     return checked
 
 

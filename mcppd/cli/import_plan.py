@@ -24,7 +24,7 @@ from mcppd.core.items import WORDS
 from mcppd.core.kinds import KINDS
 from mcppd.core.modules import Module
 from mcppd.core.registry import Entry
-from mcppd.reloading.loaded import MANIFEST, Loaded, Scan
+from mcppd.reloading.loaded import MANIFEST, Loaded, Look, Scan
 from mcppd.reloading.loader import Loader
 from mcppd.reloading.slots import module_of
 from mcppd.reloading.sources import load
@@ -70,7 +70,7 @@ def plan_import(source: Source, registry: RegistryFile, environ: Mapping[str, st
 
 def _served(registry: RegistryFile, environ: Mapping[str, str]) -> Scan:
     """What our registry serves, or would serve as soon as it is there."""
-    scan = Loader(str(registry_path()) if registry.is_new else registry.path, environ).scan(Scan(), {})
+    scan = Loader(str(registry_path()) if registry.is_new else registry.path, environ).scan(Scan(), Look())
     if scan.fault is not None:
         wrong = f"repair the registry first: `{again('check')}` looks it over"
         raise CommandError(str(scan.fault), wrong, status=1)
@@ -151,7 +151,7 @@ class _Planning:
             return f"there is no directory {directory}"
         if not os.path.exists(os.path.join(directory, MANIFEST)):
             return f"there is no {MANIFEST} in {directory}, so it is no module"
-        loaded = load(directory, replace(entry, path=directory, is_glob=False), None)
+        loaded = load(directory, replace(entry, path=directory, is_glob=False), None, Look())
         taken = self._places.get(loaded.name)
         if loaded.manifest is not None and taken is not None:
             return (

@@ -56,7 +56,7 @@ def _refuse_taken(registry: RegistryFile, directory: str, name: str) -> None:
     """Raise where the directory is there, or another module has the name."""
     from mcppd.bundled import registry_path
     from mcppd.cli.invocation import again
-    from mcppd.reloading.loaded import Scan
+    from mcppd.reloading.loaded import Look, Scan
     from mcppd.reloading.loader import Loader
 
     if os.path.lexists(directory):
@@ -64,7 +64,7 @@ def _refuse_taken(registry: RegistryFile, directory: str, name: str) -> None:
             f"{directory} is there already: take another name, or edit what is there", status=1
         )
     served = str(registry_path()) if registry.is_new else registry.path
-    scan = Loader(served, os.environ).scan(Scan(), {})
+    scan = Loader(served, os.environ).scan(Scan(), Look())
     if scan.fault is not None:
         raise CommandError(
             str(scan.fault), f"repair the registry first: `{again('check')}` looks it over", status=1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mcppd.core.catalog import Module
 from mcppd.core.faults import Fault
@@ -15,18 +15,10 @@ from mcppd.core.generation import Generation
 from mcppd.reloading import stamps
 from mcppd.reloading.loaded import Scan
 from mcppd.reloading.own_changes import OwnChanges
+from mcppd.reloading.owners import Owners
 from mcppd.reloading.slots import Slot
 from mcppd.reloading.sources import is_other_listing
 from mcppd.reloading.stamps import Stamp
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """What is to be watched over."""
-
-    paths: frozenset[str] = frozenset()  # every path whose change matters
-    open: frozenset[str] = frozenset()  # directories in which whatever appears matters
-    directories: frozenset[str] = frozenset()  # where any of that would be seen
 
 
 class Board:
@@ -38,14 +30,18 @@ class Board:
         self.joined: dict[str, frozenset[str]] = {}  # files from elsewhere that a module imported
         self.in_judgement: frozenset[str] | None = None  # directories, while a pass has them judged
         self.own_changes = OwnChanges()
-        self._watched = Watched()
-        self._watched_parts: tuple[object, ...] = ()
+        self.owners = Owners()
 
     def take(self, scan: Scan) -> list[Slot]:
         """Take in a new scan; the slots of directories that are gone."""
         self.scan = scan
+        self.owners.take(scan)
         for loaded in scan.modules:
-            self.slots.setdefault(loaded.directory, Slot(loaded)).loaded = loaded
+            slot = self.slots.get(loaded.directory)
+            if slot is None:
+                self.slots[loaded.directory] = Slot(loaded)
+            else:
+                slot.loaded = loaded
         gone = self.slots.keys() - {loaded.directory for loaded in scan.modules}
         self.own_changes.forget(gone)
         for directory in gone:
@@ -117,13 +113,14 @@ class Board:
             *self.own_changes.warnings(),
         ]
 
-    def to_watch(self) -> Watched:
-        """What may change what is on the board; worked out anew only where something else lies there."""
+    def young(self) -> frozenset[str] | None:
+        """The directories of the modules that can't be believed yet, or wait for such; None: the registry can't."""
         scan = self.scan
-        parts = (*scan.modules, tuple(scan.stamps), tuple(scan.places), scan.links)
-        if parts != self._watched_parts:
-            self._watched_parts, self._watched = parts, _watched(scan)
-        return self._watched
+        if scan.has_young_registry or scan.has_young_places:
+            return None
+        return frozenset(
+            each.directory for each in scan.modules if each.is_young or self.slots[each.directory].is_held
+        )
 
     def _slots_of(self, directory: str | None) -> Collection[Slot]:
         if directory is None:
@@ -143,15 +140,3 @@ class Board:
             return "changed"  # files that were imported a moment ago are not watched over yet
         on_its_way = slot.candidate is not None and not slot.candidate.is_served
         return "busy" if on_its_way or loaded.is_young or slot.is_held else None
-
-
-def _watched(scan: Scan) -> Watched:
-    paths = {*scan.stamps, *scan.links, *scan.places}
-    spaces = {*scan.places}
-    directories = {*scan.places, *map(os.path.dirname, (*scan.stamps, *scan.links))}
-    for loaded in scan.modules:
-        paths.update(loaded.stamps, loaded.places, loaded.links)
-        spaces.update(loaded.globbed)
-        directories.update(loaded.places, map(os.path.dirname, (*loaded.stamps, *loaded.links)))
-        directories.add(os.path.dirname(loaded.directory))
-    return Watched(frozenset(paths), frozenset(spaces), frozenset(directories))

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from mcppd.reloading.board import Watched
+from mcppd.reloading.owners import Watched
 from mcppd.reloading.watcher import EVERYTHING, Watcher
 
 logger = logging.getLogger("mcppd.watcher")

@@ -12,7 +12,7 @@ from mcppd.core.generation import Generation, digest_of
 from mcppd.core.manifest import Manifest
 from mcppd.core.modules import Offer
 from mcppd.core.registry import Entry, Registry
-from mcppd.reloading.stamps import Stamp
+from mcppd.reloading.stamps import YOUNG, Stamp
 
 MANIFEST: Final = "tool.yaml"
 ENTRY: Final = "mcpptool.py"
@@ -79,6 +79,20 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """What a scan is to look at."""
+
+    joined: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By the directory of a module: files outside of it that it imported, or looked for."""
+    ignored: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The same: files that no longer count, because it changes them itself."""
+    youth: float = YOUNG
+    """Seconds for which what was changed may be changed again unseen, or together with something else."""
+    only: frozenset[str] | None = None
+    """The directories of modules of which alone something may have changed; None: anything may have."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """Everything as it was on the disk at one moment."""
 
@@ -88,7 +102,9 @@ class Scan:
     places: Mapping[str, Stamp] = field(default_factory=dict)  # of the directories that globs look into
     modules: tuple[Loaded, ...] = ()
     warnings: tuple[Fault, ...] = ()
-    is_young: bool = False
+    is_young: bool = False  # some of it can't be believed yet
+    has_young_registry: bool = False  # the registry's own file
+    has_young_places: bool = False  # a directory in which globs find modules
     links: frozenset[str] = frozenset()  # on the way to the registry, and where it lies
 
 

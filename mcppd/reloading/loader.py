@@ -15,11 +15,11 @@ from mcppd.core.faults import Fault
 from mcppd.core.registry import Entry, Registry, parse_registry
 from mcppd.core.yaml import read_yaml
 from mcppd.reloading.links import trail
-from mcppd.reloading.loaded import MANIFEST, Loaded, Scan
+from mcppd.reloading.loaded import MANIFEST, Loaded, Look, Scan
 from mcppd.reloading.patience import Patience, is_open_for_writing
 from mcppd.reloading.readings import Readings
 from mcppd.reloading.sources import load, read, too_much
-from mcppd.reloading.stamps import Stamp, is_young, stamp
+from mcppd.reloading.stamps import YOUNG, Stamp, is_young, stamp
 from mcppd.reloading.walks import AGAIN, Allowance, TooMuchError, matches
 
 
@@ -46,7 +46,7 @@ class Loader:
 
     def check_registry(self) -> None:
         """Raise FaultError if there is no registry that can be read."""
-        fault = self._registry(Scan()).fault
+        fault = self._registry(Scan(), YOUNG).fault
         if fault is not None:
             raise FaultError(fault)
 
@@ -54,22 +54,32 @@ class Loader:
         """Try at the next scan what was too much to be looked at."""
         self._is_forgiving = True
 
-    def scan(
-        self,
-        before: Scan,
-        joined: Mapping[str, frozenset[str]],
-        ignored: Mapping[str, frozenset[str]] | None = None,
-    ) -> Scan:
-        """Read what is new since `before`.
-
-        `joined` are the files outside a module's directory that it imported or looked for, `ignored` those that no
-        longer count because it changes them itself.
-        """
+    def scan(self, before: Scan, look: Look) -> Scan:
+        """Read what is new since `before`."""
         self._patience.next_scan()
         if self._is_forgiving:
             self._is_forgiving, self._too_wide = False, {}
             before = replace(before, modules=tuple(map(_without_delay, before.modules)))
-        scan = self._registry(before)
+        scan = self._registry(before, look.youth)
+        if (
+            look.only is not None
+            and not scan.has_young_registry
+            and _has_same_modules(before, scan, look.only)
+        ):
+            return self._some(scan, look, look.only)
+        return self._all(scan, before, look)
+
+    def _some(self, scan: Scan, look: Look, only: frozenset[str]) -> Scan:
+        """A scan in which only some modules were looked at, and those whose save may not be through."""
+        modules = tuple(
+            load(loaded.directory, loaded.entry, loaded, look, self._readings, self._patience)
+            if loaded.is_young or loaded.directory in only
+            else loaded
+            for loaded in scan.modules
+        )
+        return _grown(replace(scan, modules=modules), look.youth)
+
+    def _all(self, scan: Scan, before: Scan, look: Look) -> Scan:
         entries = scan.registry.entries if scan.registry is not None else ()
         known = {loaded.directory: loaded for loaded in before.modules}
         places: dict[str, Stamp] = {}
@@ -83,42 +93,33 @@ class Loader:
                 if directory in modules or (entry.is_glob and directory in named):
                     continue
                 modules[directory] = (
-                    load(
-                        directory,
-                        entry,
-                        known.get(directory),
-                        joined.get(directory, frozenset()),
-                        self._readings,
-                        self._patience,
-                        (ignored or {}).get(directory, frozenset()),
-                    )
+                    load(directory, entry, known.get(directory), look, self._readings, self._patience)
                     if entry.enabled
                     else None
                 )
         found = tuple(loaded for loaded in modules.values() if loaded is not None)
-        young = scan.is_young or any(loaded.is_young for loaded in found) or is_young(places.values())
-        return replace(scan, places=places, modules=found, warnings=tuple(warnings), is_young=young)
+        return _grown(replace(scan, places=places, modules=found, warnings=tuple(warnings)), look.youth)
 
-    def _registry(self, before: Scan) -> Scan:
+    def _registry(self, before: Scan, youth: float) -> Scan:
         """A scan of the registry alone; the former one, with the fault, where it can't be read now."""
         seen = self._stamps()
-        if before.registry is not None and before.stamps == seen and not before.is_young:
-            return replace(before, is_young=is_young(seen.values()))
-        scan = Scan(before.registry, before.fault, seen, links=frozenset(trail(self.path)))
+        young = is_young(seen.values(), youth)
+        if before.registry is not None and before.stamps == seen and not before.has_young_registry:
+            return replace(before, has_young_registry=young)
+        links = frozenset(trail(self.path))
+        scan = Scan(before.registry, before.fault, seen, links=links, has_young_registry=young)
         try:
             content = read(self.path)
             if before.registry is not None and self._is_unfinished(content, before.registry):
-                return replace(scan, is_young=True)
+                return replace(scan, has_young_registry=True)
             registry = self._parsed(content)
         except OSError as error:
             if before.registry is not None and self._patience.waits(self.path, "gone"):
-                return replace(scan, is_young=True)
+                return replace(scan, has_young_registry=True)
             return replace(scan, fault=Fault(f"can't be read: {error.strerror}", self.path))
         except FaultError as error:
-            if before.registry is not None and is_young(seen.values()):
-                return replace(scan, is_young=True)
-            return replace(scan, fault=error.fault)
-        return replace(scan, registry=registry, fault=None, is_young=is_young(seen.values()))
+            return scan if before.registry is not None and young else replace(scan, fault=error.fault)
+        return replace(scan, registry=registry, fault=None)
 
     def _is_unfinished(self, content: bytes, served: Registry) -> bool:
         """Whether the registry looks like the middle of a save that is still to be waited for."""
@@ -202,6 +203,19 @@ class Loader:
             manifest = known[path].files.get(known[path].manifest_file)
             if manifest not in moved and self._patience.waits(path, "gone"):
                 yield path
+
+
+def _grown(scan: Scan, youth: float) -> Scan:
+    """The scan, with how much of it can't be believed yet."""
+    has_young_places = is_young(scan.places.values(), youth)
+    young = scan.has_young_registry or has_young_places or any(loaded.is_young for loaded in scan.modules)
+    return replace(scan, is_young=young, has_young_places=has_young_places)
+
+
+def _has_same_modules(before: Scan, scan: Scan, some: frozenset[str]) -> bool:
+    """Whether the registry names just the modules that it named before, as far as these tell."""
+    known = {loaded.directory for loaded in before.modules}
+    return scan.registry is before.registry and some <= known and all(map(_has_manifest, some))
 
 
 def _with_common_options(registry: Registry) -> Registry:

@@ -6,9 +6,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final
-
-from mcppd.reloading import stamps
 
 logger = logging.getLogger("mcppd.reload")
 
@@ -16,6 +15,19 @@ SETTLE_LIMIT: Final = 2.0
 """Seconds a call or a list waits for a save to be loaded; then the version before answers, and says so (D19)."""
 START_LIMIT: Final = 60.0
 """Seconds for the first pass: nothing is served before it, so nobody has to be told that the list changed then."""
+
+
+@dataclass(slots=True)
+class Errand:
+    """What a pass is for."""
+
+    noticed: float | None = None  # monotonic seconds: when the first of it was
+    only: frozenset[str] | None = frozenset()  # directories of modules; None: anything may have changed
+
+    def add(self, noticed: float, only: frozenset[str] | None) -> None:
+        """It is for something more."""
+        self.noticed = noticed if self.noticed is None else self.noticed
+        self.only = None if self.only is None or only is None else self.only | only
 
 
 class Passes:
@@ -30,7 +42,8 @@ class Passes:
         self._completed = 0  # of those, how many are answered
         self._passed = asyncio.Event()
         self._youth: asyncio.TimerHandle | None = None
-        self._noticed: float | None = None
+        self._grown_only: frozenset[str] | None = None
+        self._errand = Errand()
         self._is_passing = False
         self._made = 0  # passes, ever
 
@@ -61,53 +74,64 @@ class Passes:
                 await self._make()
             except Exception:
                 logger.exception("a reload failed; what was served goes on")
+                self._errand.add(time.monotonic(), None)  # nobody knows how far it came
             finally:
                 self._is_passing = False
                 self._made += 1
             self._completed = answered
             self._tell_passed()
 
-    def want(self, noticed: float | None = None) -> None:
-        """Ask for a pass: something on the disk may have changed; `noticed` when, in monotonic seconds, else now."""
+    def want(self, noticed: float | None = None, only: frozenset[str] | None = None) -> None:
+        """Ask for a pass: something on the disk may have changed, of `only` these modules if that is known.
+
+        `noticed` when, in monotonic seconds, else now.
+        """
         self._requested += 1
-        if self._noticed is None:
-            self._noticed = time.monotonic() if noticed is None else noticed
+        self._errand.add(time.monotonic() if noticed is None else noticed, only)
         self.news.set()
         self._wake.set()
 
-    def take_noticed(self) -> float | None:
-        """When the first of that was noticed which the pass that begins is for; None where it isn't for any."""
-        noticed, self._noticed = self._noticed, None
-        return noticed
+    def take_errand(self) -> Errand:
+        """What the pass that begins is for."""
+        errand, self._errand = self._errand, Errand()
+        return errand
 
     def wake(self) -> None:
         """Have a pass made for what has become ready."""
         self._wake.set()
 
-    def want_when_older(self) -> None:
-        """A young file is read again once its stamp can be trusted (D19)."""
-        if self._youth is None:
-            self._youth = asyncio.get_running_loop().call_later(stamps.YOUNG, self._grown)
+    def want_at(self, moment: float, only: frozenset[str] | None) -> None:
+        """A young file is read again once its stamp can be trusted: at a moment of monotonic time (D19)."""
+        if self._youth is not None:
+            self._youth.cancel()
+            only = None if only is None or self._grown_only is None else only | self._grown_only
+        self._grown_only = only
+        self._youth = asyncio.get_running_loop().call_at(moment, self._grown)
 
-    async def another(self, *, wanted: bool = True) -> None:
+    async def another(self, *, wanted: bool = True, only: frozenset[str] | None = None) -> None:
         """Wait for a pass that begins after now, if one is wanted; else for the end of the next one."""
         if not wanted:
             await self._passed.wait()
             return
-        self.want()
+        self.want(only=only)
         goal = self._requested
         while self._completed < goal:
             await self._passed.wait()
 
-    async def settle(self, unsettled: Callable[[], Awaitable[str | None]]) -> bool:
-        """Wait until nothing is unsettled ("changed", "busy" or None); False if that took too long."""
+    async def settle(
+        self, unsettled: Callable[[], Awaitable[str | None]], only: Callable[[], frozenset[str] | None]
+    ) -> bool:
+        """Wait until nothing is unsettled ("changed", "busy" or None); False if that took too long.
+
+        `only` are the modules that are asked about, None for all.
+        """
         try:
             if not self._started.is_set():
                 async with asyncio.timeout(START_LIMIT):
                     await self._started.wait()
             async with asyncio.timeout(SETTLE_LIMIT):
                 while (reason := await unsettled()) is not None:
-                    await self.another(wanted=reason == "changed")
+                    await self.another(wanted=reason == "changed", only=only())
         except TimeoutError:
             return False
         return True
@@ -118,4 +142,4 @@ class Passes:
 
     def _grown(self) -> None:
         self._youth = None
-        self.want()
+        self.want(only=self._grown_only)

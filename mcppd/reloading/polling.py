@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -43,6 +44,10 @@ SILENT: Final = frozenset(
     }
 )
 """File systems on which others write without our kernel being told: over a network, or from outside of a machine."""
+FINE: Final = frozenset({"btrfs", "ext4", "tmpfs", "xfs"})
+"""File systems on which a file that was looked at gets another stamp with each change (Linux 6.13, "Multigrain
+Timestamps")."""
+FINE_SINCE: Final = (6, 13)
 SILENT_PREFIX: Final = "fuse"
 """FUSE and all that is built with it: what changes behind it is told to nobody."""
 
@@ -55,25 +60,36 @@ class Mounts:
 
     def __init__(self, text: str | None = None) -> None:
         """`text` is that of proc(5)'s mountinfo; without it, it is read."""
-        self._silent: dict[str, str] = {}  # mount point -> type
-        self._others: set[str] = set()
-        for line in (_mounts() if text is None else text).splitlines():
-            point, kind = _mount(line)
-            if kind in SILENT or kind.startswith(SILENT_PREFIX):
-                self._silent[point] = kind
-                self._others.discard(point)
-            else:
-                self._silent.pop(point, None)  # the last one mounted at a place is the one that is seen
-                self._others.add(point)
+        # mount point -> type; the last one mounted at a place is the one that is seen
+        self._kinds = dict(map(_mount, (_mounts() if text is None else text).splitlines()))
+        self._of_devices: dict[int, str] = {}
 
-    def silent(self, directory: str) -> str | None:
-        """The type of the file system that a directory lies on, if it tells nothing."""
-        if not self._silent:
-            return None
+    def kind(self, directory: str) -> str:
+        """The type of the file system that a directory lies on; empty where nobody knows."""
+        try:
+            device = os.stat(directory).st_dev
+        except OSError:
+            return self._at(directory)
+        if device not in self._of_devices:  # all that lies on one device lies on one file system
+            self._of_devices[device] = self._at(directory)
+        return self._of_devices[device]
+
+    def _at(self, directory: str) -> str:
         place = os.path.realpath(directory)
-        while place not in self._silent and place not in self._others and place != "/":
+        while place not in self._kinds and place != "/":
             place = os.path.dirname(place)
-        return self._silent.get(place)
+        return self._kinds.get(place, "")
+
+
+def is_silent(kind: str) -> bool:
+    """Whether a file system of this type tells nothing of what is changed on it."""
+    return kind in SILENT or kind.startswith(SILENT_PREFIX)
+
+
+def is_fine(kinds: Iterable[str], release: str = os.uname().release) -> bool:
+    """Whether each change of a file gives it another stamp, on file systems of all these types."""
+    version = tuple(int(number) for number in re.findall(r"\d+", release)[:2])
+    return version >= FINE_SINCE and FINE.issuperset(kinds)
 
 
 def look(directories: Iterable[str]) -> dict[str, View]:

@@ -25,7 +25,7 @@ from mcppd.reloading.certainty import Certainty
 from mcppd.reloading.far_files import FarFiles
 from mcppd.reloading.following import Following
 from mcppd.reloading.laps import Laps
-from mcppd.reloading.loaded import Loaded
+from mcppd.reloading.loaded import Loaded, Look
 from mcppd.reloading.loader import Loader
 from mcppd.reloading.manifests import KeptManifests
 from mcppd.reloading.passes import Passes
@@ -35,6 +35,7 @@ from mcppd.reloading.reports import only
 from mcppd.reloading.resource_files import ResourceFiles
 from mcppd.reloading.seams import Pool
 from mcppd.reloading.slots import Candidate, Slot, module_of
+from mcppd.reloading.stamps import SAVING, YOUNG
 from mcppd.reloading.unread import Unread
 from mcppd.reloading.verdicts import Verdicts
 from mcppd.reloading.watcher import EVERYTHING, Watcher
@@ -66,7 +67,7 @@ class Reloader:
         self._board = Board()
         self._passes = Passes(self._pass)
         self._laps = Laps()
-        self._unread = Unread(self._passes.want)
+        self._unread = Unread(self._board.owners, self._passes.want)
         self._preparing = Preparing(pool, tasks, self._passes)
         self._far_files = FarFiles()
         self._certainty = Certainty(lambda: (self.watcher.heard(), self._passes.idle_since))
@@ -81,7 +82,9 @@ class Reloader:
             and self._unsettled(self._directory(wanted)) is None
         ):
             return True  # as nearly always, and then nothing is to be waited for
-        return await self._passes.settle(lambda: self._seen_unsettled(self._directory(wanted)))
+        return await self._passes.settle(
+            lambda: self._seen_unsettled(self._directory(wanted)), lambda: _only(self._directory(wanted))
+        )
 
     def _unsettled(self, directory: str | None) -> str | None:
         """Why a module, or anything at all, may not be served as it is on the disk; None where it is."""
@@ -154,7 +157,7 @@ class Reloader:
     def joined(self, generation: Generation) -> None:
         """A worker imported files of the person's own from elsewhere: from now on they belong to the module."""
         if self._board.note_joined(generation):
-            self._passes.want()
+            self._passes.want(only=_only(generation.directory))
 
     def import_failed(self, generation: Generation, fault: Fault) -> bool:
         """The first call found that a generation can't be imported; whether another takes its place."""
@@ -167,7 +170,7 @@ class Reloader:
         before, slot.before = slot.before, None
         slot.served = before or replace(slot.served, generation=None)
         self._publish(Laps())
-        self._passes.want()  # what it is to fall back to may have other files
+        self._passes.want(only=_only(generation.directory))  # what it falls back to may have other files
         return before is not None
 
     def resource_updated(self, generation: Generation, uri: str) -> None:
@@ -189,7 +192,7 @@ class Reloader:
 
     async def follow(self) -> None:
         """Want a pass whenever the watcher sees something that matters, and look at the files of resources."""
-        await Following(self.watcher, self._board.to_watch, self._see).run()
+        await Following(self.watcher, self._board.owners.watched, self._see).run()
 
     def _see(self, paths: frozenset[str], matters: bool) -> None:  # noqa: FBT001 - the shape of Following's tell
         self.files.look(paths)
@@ -204,12 +207,13 @@ class Reloader:
         return module.directory if module is not None else None
 
     async def _pass(self) -> None:
-        laps = self._laps
-        laps.begin(self._passes.take_noticed())
-        board = self._board
-        joined, ignored = dict(board.joined), board.own_changes.ignored
+        laps, board, errand = self._laps, self._board, self._passes.take_errand()
+        laps.begin(errand.noticed)
+        began = time.monotonic()
+        youth = SAVING if self.watcher.is_fine else YOUNG
+        look = Look(dict(board.joined), board.own_changes.ignored, youth, errand.only)
         with self._unread.reading():
-            scan = await asyncio.to_thread(self._loader.scan, board.scan, joined, ignored)
+            scan = await asyncio.to_thread(self._loader.scan, board.scan, look)
         for slot in board.take(scan):
             self._discard(slot.drop_candidate())
         self._unread.read(scan)
@@ -235,12 +239,12 @@ class Reloader:
             or (board.scan.is_young and not is_published)
         ):
             laps.end()
-        if board.scan.is_young:
-            self._passes.want_when_older()
+        if board.scan.is_young or any(slot.is_held for slot in board.slots.values()):
+            self._passes.want_at(began + youth, board.young())
 
     def _watch(self) -> None:
         """Watch where anything may change: of what is on the disk, and of what is served."""
-        self.watcher.watch(self._board.to_watch().directories | self.files.directories)
+        self.watcher.watch(self._board.owners.watched().directories | self.files.directories)
 
     async def _judged(self, changed: list[tuple[Slot, Loaded]]) -> list[tuple[Offer, ...]]:
         """What the manifests of new versions offer; meanwhile they are under way, but in no slot yet."""
@@ -256,6 +260,8 @@ class Reloader:
         for loaded in self._board.scan.modules:
             slot = self._board.slots[loaded.directory]
             slot.is_held = False
+            if slot.is_settled(loaded):
+                continue
             candidate = slot.candidate
             is_saved, slot.compared = slot.compared is not loaded, loaded
             if candidate is not None and candidate.is_for(loaded):
@@ -264,7 +270,7 @@ class Reloader:
                 continue
             self._discard(slot.drop_candidate())
             if slot.serves(loaded) and not loaded.fault:
-                slot.mend()
+                slot.settle(loaded)
                 if is_saved and slot.served is not None:  # though nothing in it is new
                     self._pool.forgive(slot.served.generation)
             else:
@@ -277,11 +283,11 @@ class Reloader:
         Then all that changes what is listed waits until no file is young any more, and is one step.
         """
         now = time.monotonic()
-        is_waiting = False
+        is_waiting, is_young = False, self._board.scan.is_young
         for slot, loaded, offers in proposals:
-            is_losing = self._board.scan.is_young and slot.loses(loaded, offers)
-            slot.losing_since = (slot.losing_since or now) if is_losing else None
-            is_waiting |= slot.losing_since is not None and now - slot.losing_since < LOSING
+            since = slot.losing_since or (now if is_young else None)
+            slot.losing_since = since = since if slot.loses(loaded, offers) else None
+            is_waiting |= since is not None and now - since < (LOSING if is_young else YOUNG)
         for slot, loaded, _ in proposals:
             slot.is_held = is_waiting and slot.has_other_manifest(loaded)
         return [each for each in proposals if not each[0].is_held]
@@ -360,3 +366,8 @@ class Reloader:
         served = [module for slot in self._board.slots.values() for module in slot.modules()]
         self._pool.retire_all_but(module.generation for module in served if module.generation is not None)
         return True
+
+
+def _only(directory: str | None) -> frozenset[str] | None:
+    """A module to look at; without one it is everything."""
+    return None if directory is None else frozenset((directory,))

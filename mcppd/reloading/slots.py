@@ -55,6 +55,7 @@ class Slot:
     losing_since: float | None = (
         None  # monotonic seconds: when a newer version was first seen to take something away
     )
+    _agreed: tuple[Loaded, Module | None] | None = None  # files, and what is served and is made of them
     _shown: tuple[tuple[Module, Fault, str], Module] | None = (
         None  # what was made of what; so it stays one value
     )
@@ -86,6 +87,17 @@ class Slot:
     def serves(self, loaded: Loaded) -> bool:
         """Whether what is served is made of just these files, run in this way."""
         return self.served is not None and _matches(self.served, self.served_entry, loaded)
+
+    def is_settled(self, loaded: Loaded) -> bool:
+        """Whether it was found before, and needn't be again, that these files are what is served."""
+        if self.candidate is not None or self.fault is not None or self._agreed is None:
+            return False
+        return self._agreed[0] is loaded and self._agreed[1] is self.served
+
+    def settle(self, loaded: Loaded) -> None:
+        """These files are what is served: nothing is wrong any more."""
+        self._agreed = loaded, self.served
+        self.mend()
 
     def differing(self, loaded: Loaded) -> frozenset[str]:
         """The files in which a new reading differs from what is served."""

@@ -20,7 +20,7 @@ from mcppd.core.manifest import parse_manifest
 from mcppd.core.registry import Entry
 from mcppd.core.yaml import read_yaml
 from mcppd.reloading.links import trails
-from mcppd.reloading.loaded import ENTRY, MANIFEST, Loaded, is_same
+from mcppd.reloading.loaded import ENTRY, MANIFEST, Loaded, Look, is_same
 from mcppd.reloading.patience import Patience, Unfinished, is_open_for_writing
 from mcppd.reloading.readings import Readings
 from mcppd.reloading.stamps import Stamp, differing, is_young, stamp
@@ -51,21 +51,20 @@ def load(
     directory: str,
     entry: Entry,
     known: Loaded | None,
-    joined: Iterable[str] = (),
+    look: Look,
     readings: Readings | None = None,
     patience: Patience | None = None,
-    ignored: Iterable[str] = (),
 ) -> Loaded:
     """Read a module's directory, or reuse what is known of it.
 
-    `joined` are the files outside of it that it imported, or looked for; with `patience` a save that looks unfinished
-    is waited for, and meanwhile what is known holds; `ignored` files stay as they are known.
+    With `patience` a save that looks unfinished is waited for, and meanwhile what is known holds; files that are
+    ignored stay as they are known.
     """
-    ignored = frozenset(ignored)
+    joined, ignored = look.joined.get(directory, frozenset()), look.ignored.get(directory, frozenset())
     if known is not None and _is_current(known, entry, joined, ignored):
         return known
     for _ in range(READ_TRIES):
-        found = _read_directory(directory, entry, joined)
+        found = _read_directory(directory, entry, joined, look.youth)
         if not differing(found.stamps):
             break
     if known is not None and ignored:
@@ -101,6 +100,7 @@ class _Found:
     directory: str
     entry: Entry
     fault: Fault | None
+    youth: float
     stamps: dict[str, Stamp] = field(default_factory=dict)
     places: dict[str, Stamp] = field(default_factory=dict)
     globbed: frozenset[str] = frozenset()
@@ -115,7 +115,8 @@ class _Found:
         # editors that move the old file away before they write the new one leave a moment without any
         required = (os.path.join(self.directory, name) for name in (MANIFEST, ENTRY))
         is_whole = all(path in self.files for path in required)
-        return is_young(self.stamps.values() if is_whole else (*self.stamps.values(), *self.places.values()))
+        each = self.stamps.values() if is_whole else (*self.stamps.values(), *self.places.values())
+        return is_young(each, self.youth)
 
     def forget(self, ignored: frozenset[str], known: Loaded) -> None:
         """Let files be as they are known, whatever lies there now."""
@@ -198,8 +199,8 @@ def _waiting(found: _Found, known: Loaded | None) -> Loaded:
     return replace(known, stamps=stamps, places=found.places, is_young=True)
 
 
-def _read_directory(directory: str, entry: Entry, joined: Iterable[str]) -> _Found:
-    found = _Found(directory, entry, entry.fault)
+def _read_directory(directory: str, entry: Entry, joined: Iterable[str], youth: float) -> _Found:
+    found = _Found(directory, entry, entry.fault, youth)
     sources, folders = _all_sources(found, joined)
     size = 0
     for path in [os.path.join(directory, MANIFEST), *sources, *folders]:
@@ -271,9 +272,12 @@ def _sources(directory: str, places: dict[str, Stamp], allowance: Allowance) -> 
     if not os.path.isdir(directory):
         places[directory] = stamp(directory)
         return
-    for path, is_directory in source_files(directory, allowance):
+    entered: dict[str, Stamp] = {}  # as it was before it was looked into: what comes later makes it another
+    for path, is_directory in source_files(
+        directory, allowance, lambda path: entered.update({path: stamp(path)})
+    ):
         if is_directory:
-            places[path] = stamp(path)
+            places[path] = entered[path]
         else:
             yield path
 

@@ -16,6 +16,10 @@ YOUNG: Final = 0.020
 """Seconds for which a file may still be changed under the same stamp: file systems count in ticks of 10 ms
 at most, so two saves in one tick with one size look alike, and a half-written file looks finished (D19)."""
 
+SAVING: Final = 0.010
+"""Seconds for which more of a save may come, in this file or another, where stamps are fine: then a stamp can be
+trusted at once, and only what was saved together is waited for. Twice as long as the steps of one save are apart."""
+
 
 def stamp(path: str) -> Stamp:
     """The stamp of what is at a path, links followed."""

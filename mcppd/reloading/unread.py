@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from mcppd.reloading.loaded import Scan
+from mcppd.reloading.loaded import Loaded, Scan
+from mcppd.reloading.owners import Owners
 from mcppd.reloading.stamps import Stamp, stamp
 
 SOURCES: Final = (".py", ".yaml")
@@ -20,8 +21,9 @@ SOURCES: Final = (".py", ".yaml")
 class Unread:
     """Paths that changed, held against the last scan; while one is made, until it is through."""
 
-    def __init__(self, want: Callable[[float | None], None]) -> None:
-        """`want` asks for a scan, for what was noticed at a moment."""
+    def __init__(self, owners: Owners, want: Callable[[float | None, frozenset[str] | None], None]) -> None:
+        """`want` asks for a scan, for what was noticed at a moment, of the modules that it may concern."""
+        self._owners = owners
         self._want = want
         self._scan = Scan()
         self._is_reading = False
@@ -52,33 +54,31 @@ class Unread:
     def _judge(self) -> None:
         paths, self._paths = self._paths, set()
         noticed, self._noticed = self._noticed, None
-        if paths and not all(is_read(self._scan, path) for path in paths):
-            self._want(noticed)
+        if unread := [path for path in paths if not self._is_read(path)]:
+            self._want(noticed, self._owners.concerned(unread))
 
+    def _is_read(self, path: str) -> bool:
+        """Whether what is at a path now is what was read there, as far as it matters.
 
-def is_read(scan: Scan, path: str) -> bool:
-    """Whether what is at a path now is what was read there, as far as it matters.
+        What was too young to be believed is read again anyway.
+        """
+        known = [*self._known(path)]
+        if any(path in each.links for each in self._readings(path)):
+            return False
+        if known:
+            return all(each == stamp(path) for each in known)
+        directory = os.path.dirname(path)
+        holders = [*self._known(directory)]
+        if not holders:
+            return not path.endswith(SOURCES)
+        return all(each == stamp(directory) for each in holders)
 
-    What was too young to be believed is read again anyway.
-    """
-    known = [*_known(scan, path)]
-    if any(path in links for links in (scan.links, *(loaded.links for loaded in scan.modules))):
-        return False
-    if known:
-        return all(each == stamp(path) for each in known)
-    directory = os.path.dirname(path)
-    holders = [*_known(scan, directory)]
-    if not holders:
-        return not path.endswith(SOURCES)
-    return all(each == stamp(directory) for each in holders)
+    def _readings(self, path: str) -> list[Scan | Loaded]:
+        return [self._scan, *self._owners.of(path)]
 
-
-def _known(scan: Scan, path: str) -> Iterator[Stamp]:
-    """What was noted of a path, each time that it was."""
-    for noted in (scan.stamps, scan.places):
-        if path in noted:
-            yield noted[path]
-    for loaded in scan.modules:
-        for noted in (loaded.stamps, loaded.places):
-            if path in noted:
-                yield noted[path]
+    def _known(self, path: str) -> Iterator[Stamp]:
+        """What was noted of a path, each time that it was."""
+        for read in self._readings(path):
+            for noted in (read.stamps, read.places):
+                if path in noted:
+                    yield noted[path]

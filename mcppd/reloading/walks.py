@@ -57,11 +57,13 @@ class Allowance:
             raise TooMuchError
 
 
-def source_files(directory: str, allowance: Allowance) -> Iterator[tuple[str, bool]]:
+def source_files(
+    directory: str, allowance: Allowance, enter: Callable[[str], object] = lambda _: None
+) -> Iterator[tuple[str, bool]]:
     """(path, whether it is a directory) of a module's source files and of the directories they may lie in.
 
     Hidden directories, virtual environments and node_modules are left out (D5); links are followed, but
-    no directory is entered twice. Raises TooMuchError.
+    no directory is entered twice, and `enter` is told each before it is looked into. Raises TooMuchError.
     """
     seen: set[tuple[int, int]] = set()
     waiting = [directory]
@@ -71,6 +73,7 @@ def source_files(directory: str, allowance: Allowance) -> Iterator[tuple[str, bo
         if identity is None or identity in seen:
             continue
         seen.add(identity)
+        enter(place)
         below, files = _sorted(place, allowance)
         if place != directory and "pyvenv.cfg" in files:
             continue

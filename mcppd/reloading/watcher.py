@@ -45,6 +45,7 @@ class Watcher:
         self.far: frozenset[str] = (
             frozenset()
         )  # those of them that a look at may take as long as a network does
+        self.is_fine = False  # each change of a file in any of them gives it another stamp
         self._wanted: frozenset[str] = frozenset()
         self._on_the_way: frozenset[str] = frozenset()  # the wanted directories and all above them
         self._inotify: Inotify | None = None
@@ -180,8 +181,10 @@ class Watcher:
     async def _arm(self) -> None:
         """Watch what is wanted: by inotify where that tells, else by polling."""
         self._is_stale = False
-        nearest, silent = await asyncio.to_thread(_survey, self._wanted)
-        self.far = frozenset(silent)
+        kinds = await asyncio.to_thread(_survey, self._wanted)
+        nearest = frozenset(kinds)
+        silent = {path: kind for path, kind in kinds.items() if polling.is_silent(kind)}
+        self.far, self.is_fine = frozenset(silent), polling.is_fine(kinds.values())
         polled = {path: f"{kind} tells of no changes" for path, kind in silent.items()}
         old, self._watches = self._watches, {}
         if self._inotify is None:
@@ -261,13 +264,11 @@ class Watcher:
                 self._news.set()
 
 
-def _survey(wanted: Iterable[str]) -> tuple[frozenset[str], dict[str, str]]:
-    """(the nearest directories that are there, those of them that tell nothing, with their file system's type)."""
+def _survey(wanted: Iterable[str]) -> dict[str, str]:
+    """The nearest directories that are there, each with its file system's type."""
     mounts = Mounts()
     found: dict[str, str] = {}
-    nearest = frozenset(_nearest(path, found) for path in wanted)
-    kinds = {path: mounts.silent(path) for path in nearest}
-    return nearest, {path: kind for path, kind in kinds.items() if kind is not None}
+    return {path: mounts.kind(path) for path in {_nearest(each, found) for each in wanted}}
 
 
 def _nearest(path: str, found: dict[str, str]) -> str:

@@ -8,8 +8,8 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from mcppd.reloading.board import Watched
 from mcppd.reloading.following import Following
+from mcppd.reloading.owners import Watched
 from mcppd.reloading.watcher import EVERYTHING, Watcher
 from tests.harness import until
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcppd.reloading.polling import Mounts, changed, look
+from mcppd.reloading.polling import Mounts, changed, is_fine, is_silent, look
 
 MOUNTS = """\
 22 27 0:21 / /proc rw,relatime - proc proc rw
@@ -23,30 +23,49 @@ MOUNTS = """\
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("/home/me/tools", None),
+        ("/home/me/tools", "ext4"),
         ("/mnt/c/Users/me", "9p"),
-        ("/mnt/cd", None),
+        ("/mnt/cd", "ext4"),
         ("/home/me/nfs", "nfs4"),
         ("/home/me/nfs/tools/one", "nfs4"),
-        ("/home/me/nfs/local/tools", None),
+        ("/home/me/nfs/local/tools", "tmpfs"),
         ("/mnt/my disk/tools", "fuse.sshfs"),
-        ("/mnt/over/tools", None),
+        ("/mnt/over/tools", "ext4"),
     ],
 )
-def test_file_systems_that_tell_nothing_are_known_by_their_type(path: str, kind: str | None) -> None:
-    assert Mounts(MOUNTS).silent(path) == kind
+def test_the_file_system_of_a_path_is_that_of_the_nearest_mount(path: str, kind: str) -> None:
+    assert Mounts(MOUNTS).kind(path) == kind
 
 
-def test_a_link_to_such_a_file_system_is_on_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["9p", "nfs4", "fuse.sshfs", "fuseblk", "ecryptfs"])
+def test_file_systems_that_tell_nothing_are_known_by_their_type(kind: str) -> None:
+    assert is_silent(kind)
+    assert not is_fine([kind], "6.18.0")
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "zfs", ""])
+def test_the_others_tell(kind: str) -> None:
+    assert not is_silent(kind)
+
+
+def test_stamps_are_fine_where_the_kernel_and_all_file_systems_have_such() -> None:
+    assert is_fine(["ext4", "tmpfs"], "6.13.0-rc1-amd64")
+    assert is_fine(["ext4"], "7.0")
+    assert not is_fine(["ext4"], "6.12.48+deb13-amd64")
+    assert not is_fine(["ext4", "overlay"], "6.13.0")
+    assert not is_fine(["ext4"], "of my own")
+
+
+def test_a_link_to_another_file_system_is_on_it(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     text = f"27 1 254:0 / / rw - ext4 /dev/vda rw\n30 27 0:40 / {tmp_path}/real rw - nfs s:/ rw\n"
-    assert Mounts(text).silent(str(tmp_path / "link")) == "nfs"
-    assert Mounts(text).silent(str(tmp_path)) is None
+    assert Mounts(text).kind(str(tmp_path / "link")) == "nfs"
+    assert Mounts(text).kind(str(tmp_path / "nosuch")) == "ext4"
 
 
-def test_the_mounts_of_this_machine_can_be_read(tmp_path: Path) -> None:
-    assert Mounts().silent("/proc") is None
+def test_the_mounts_of_this_machine_can_be_read() -> None:
+    assert Mounts().kind("/proc") == "proc"
 
 
 def test_a_look_finds_what_was_made_written_and_removed(tmp_path: Path) -> None:

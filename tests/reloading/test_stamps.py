@@ -6,6 +6,9 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
+from mcppd.reloading.polling import Mounts, is_fine
 from mcppd.reloading.stamps import differing, is_young, links_on, stamp
 
 
@@ -38,3 +41,17 @@ def test_links_on_the_way_to_a_path(tmp_path: Path) -> None:
     target.mkdir()
     (tmp_path / "link").symlink_to(target)
     assert str(tmp_path) in set(links_on(str(tmp_path / "link" / "x")))
+
+
+def test_where_stamps_are_fine_each_change_after_a_look_is_another_stamp(tmp_path: Path) -> None:
+    if not is_fine([Mounts().kind(str(tmp_path))]):
+        pytest.skip(
+            "optional: stamps are not fine here: that takes Linux 6.13, and ext4, xfs, btrfs or tmpfs"
+        )
+    path = tmp_path / "a.py"
+    path.write_text("0")
+    seen = [stamp(str(path))]
+    for number in range(1000):
+        path.write_text(str(number % 10))
+        seen.append(stamp(str(path)))
+    assert len(set(seen)) == len(seen)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mcppd.reloading.loaded import Scan
+from mcppd.reloading.loaded import Look, Scan
 from mcppd.reloading.loader import Loader
+from mcppd.reloading.owners import Owners
 from mcppd.reloading.stamps import YOUNG
-from mcppd.reloading.unread import Unread, is_read
+from mcppd.reloading.unread import Unread
 
 
 class Read:
@@ -25,14 +26,16 @@ class Read:
         self.code.write_text("def execute(*_): ...\n")
         (self.module / "tool.yaml").write_text("name: one\ntools: [{name: t}]\n")
         (root / "tools.yaml").write_text("modules:\n  - path: tools/*\n")
-        self.wanted: list[float | None] = []
-        self.unread = Unread(self.wanted.append)
+        self.wanted: list[tuple[float | None, frozenset[str] | None]] = []
+        self._owners = Owners()
+        self.unread = Unread(self._owners, lambda *wanted: self.wanted.append(wanted))
         self._loader, self._scan = Loader(str(root / "tools.yaml"), {}), Scan()
         self.scan()
 
     def scan(self) -> None:
         with self.unread.reading():
-            self._scan = self._loader.scan(self._scan, {})
+            self._scan = self._loader.scan(self._scan, Look())
+        self._owners.take(self._scan)
         self.unread.read(self._scan)
 
     def told(self, *paths: Path) -> int:
@@ -87,7 +90,7 @@ def test_what_changes_while_files_are_read_waits_for_what_they_come_to(read: Rea
         assert read.told(read.code) == 0
         read.code.write_text("changed = True\n")
     read.unread.read(Scan())
-    assert read.wanted == [1.0]
+    assert read.wanted == [(1.0, frozenset({str(read.module)}))]
     read.wanted.clear()
     with read.unread.reading():
         assert read.told(read.code) == 0
@@ -100,4 +103,4 @@ def test_a_touch_is_another_stamp(read: Read) -> None:
     before = read.code.stat().st_mtime_ns
     while read.code.stat().st_mtime_ns == before and time.monotonic() < deadline:
         os.utime(read.code)
-    assert not is_read(read._scan, str(read.code))
+    assert read.told(read.code) == 1
