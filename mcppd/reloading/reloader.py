@@ -8,20 +8,18 @@ a later pass, unless something newer has taken its place by then.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Final, TypeAlias
 
 from mcppd.core.catalog import Catalog
 from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
 from mcppd.core.generation import Generation
-from mcppd.core.modules import Module, Offer, make_offer
+from mcppd.core.modules import Module, Offer
 from mcppd.core.reports import Report
 from mcppd.reloading.board import Board
 from mcppd.reloading.certainty import Certainty
+from mcppd.reloading.changeover import Changeover
 from mcppd.reloading.far_files import FarFiles
 from mcppd.reloading.following import Following
 from mcppd.reloading.laps import Laps
@@ -30,24 +28,15 @@ from mcppd.reloading.loader import Loader
 from mcppd.reloading.manifests import KeptManifests
 from mcppd.reloading.passes import Passes
 from mcppd.reloading.preparing import Preparing
-from mcppd.reloading.publisher import Publisher, clock
+from mcppd.reloading.publisher import Publisher
 from mcppd.reloading.reports import only
 from mcppd.reloading.resource_files import ResourceFiles
 from mcppd.reloading.seams import Pool
-from mcppd.reloading.slots import Candidate, Slot, module_of
+from mcppd.reloading.slots import Slot
 from mcppd.reloading.stamps import SAVING, YOUNG
 from mcppd.reloading.unread import Unread
 from mcppd.reloading.verdicts import Verdicts
 from mcppd.reloading.watcher import EVERYTHING, Watcher
-
-logger = logging.getLogger("mcppd.reload")
-
-LOSING: Final = 0.25
-"""Seconds for which what takes something away waits at most for other files that are being saved."""
-
-
-Proposal: TypeAlias = tuple[Slot, Loaded, tuple[Offer, ...]]
-"""A module's slot, what was read of it, and what that offers."""
 
 
 class Reloader:
@@ -62,13 +51,11 @@ class Reloader:
         self._loader = loader
         self._pool = pool
         self._verdicts = verdicts
-        self._kept = kept
-        self._tasks = tasks
         self._board = Board()
         self._passes = Passes(self._pass)
         self._laps = Laps()
         self._unread = Unread(self._board.owners, self._passes.want)
-        self._preparing = Preparing(pool, tasks, self._passes)
+        self._changeover = Changeover(self._board, pool, Preparing(pool, tasks, self._passes), kept)
         self._far_files = FarFiles()
         self._certainty = Certainty(lambda: (self.watcher.heard(), self._passes.idle_since))
 
@@ -166,12 +153,10 @@ class Reloader:
             return False
         if slot.served.generation is not generation:
             return True
-        slot.break_with(slot.loaded, fault, clock())
-        before, slot.before = slot.before, None
-        slot.served = before or replace(slot.served, generation=None)
+        has_another = self._changeover.fall_back(slot, fault)
         self._publish(Laps())
         self._passes.want(only=_only(generation.directory))  # what it falls back to may have other files
-        return before is not None
+        return has_another
 
     def resource_updated(self, generation: Generation, uri: str) -> None:
         """The code of a module says that a resource of its changed."""
@@ -214,30 +199,24 @@ class Reloader:
         look = Look(dict(board.joined), board.own_changes.ignored, youth, errand.only)
         with self._unread.reading():
             scan = await asyncio.to_thread(self._loader.scan, board.scan, look)
-        for slot in board.take(scan):
-            self._discard(slot.drop_candidate())
+        self._changeover.discard(board.take(scan))
         self._unread.read(scan)
-        changed = self._changed()
+        changed = self._changeover.changed()
         laps.lap("read")
         offers = await self._judged(changed)
         laps.lap("judged")
         prepared = iter(offers)
-        proposals = [(slot, loaded, next(prepared) if loaded.manifest else ()) for slot, loaded in changed]
-        for slot, loaded, offered in self._due(proposals):
-            self._propose(slot, loaded, offered)
-        self._watch()
-        await self._preparing.together(
-            slot.candidate for slot in board.slots.values() if slot.candidate is not None
+        self._changeover.propose(
+            [(slot, loaded, next(prepared) if loaded.manifest else ()) for slot, loaded in changed]
         )
-        self._adopt()
+        self._watch()
+        await self._changeover.together()
+        self._changeover.adopt()
         await self.files.follow(board.modules())
         laps.lap("prepared")
         is_published = self._publish(laps)
         self._watch()
-        if not (
-            any(slot.is_underway for slot in board.slots.values())
-            or (board.scan.is_young and not is_published)
-        ):
+        if not (self._changeover.is_underway or (board.scan.is_young and not is_published)):
             laps.end()
         if board.scan.is_young or any(slot.is_held for slot in board.slots.values()):
             self._passes.want_at(began + youth, board.young())
@@ -253,109 +232,6 @@ class Reloader:
             return await self._verdicts.offers(loaded for _, loaded in changed)
         finally:
             self._board.in_judgement = None
-
-    def _changed(self) -> list[tuple[Slot, Loaded]]:
-        """The slots for which something new lies on the disk."""
-        changed = []
-        for loaded in self._board.scan.modules:
-            slot = self._board.slots[loaded.directory]
-            slot.is_held = False
-            if slot.is_settled(loaded):
-                continue
-            candidate = slot.candidate
-            is_saved, slot.compared = slot.compared is not loaded, loaded
-            if candidate is not None and candidate.is_for(loaded):
-                continue
-            if candidate is None and slot.is_known_broken(loaded):
-                continue
-            self._discard(slot.drop_candidate())
-            if slot.serves(loaded) and not loaded.fault:
-                slot.settle(loaded)
-                if is_saved and slot.served is not None:  # though nothing in it is new
-                    self._pool.forgive(slot.served.generation)
-            else:
-                changed.append((slot, loaded))
-        return changed
-
-    def _due(self, proposals: list[Proposal]) -> list[Proposal]:
-        """The new versions whose turn it is: where one takes something away, it may be saved elsewhere in a moment.
-
-        Then all that changes what is listed waits until no file is young any more, and is one step.
-        """
-        now = time.monotonic()
-        is_waiting, is_young = False, self._board.scan.is_young
-        for slot, loaded, offers in proposals:
-            since = slot.losing_since or (now if is_young else None)
-            slot.losing_since = since = since if slot.loses(loaded, offers) else None
-            is_waiting |= since is not None and now - since < (LOSING if is_young else YOUNG)
-        for slot, loaded, _ in proposals:
-            slot.is_held = is_waiting and slot.has_other_manifest(loaded)
-        return [each for each in proposals if not each[0].is_held]
-
-    def _propose(self, slot: Slot, loaded: Loaded, offers: tuple[Offer, ...]) -> None:
-        """Let a new version be prepared; serve it right away where nothing else is there to serve."""
-        if loaded.fault is not None:
-            # a young one may be half written: the pass that comes when it is older decides
-            if not loaded.is_young:
-                self._break(slot, loaded, loaded.fault, offers)
-            return
-        mistake = slot.mistake_in(loaded, offers)
-        if mistake is not None:
-            if not loaded.is_young:
-                self._break(slot, loaded, mistake, offers)
-            return
-        self._board.own_changes.reloaded(loaded.directory, slot.differing(loaded))
-        module = module_of(loaded, loaded.generation(slot.next_number()), offers)
-        is_tried, slot.is_to_be_tried = slot.is_to_be_tried, False
-        if is_tried:
-            slot.candidate = self._preparing.begin(loaded, module, slot.served, is_tried=True)
-        elif slot.served is None or slot.served.generation is None:
-            slot.candidate = self._preparing.begin(loaded, module, None)
-            self._serve(slot, slot.candidate)
-        else:
-            slot.candidate = self._preparing.begin(loaded, module, slot.served)
-
-    def _adopt(self) -> None:
-        """Take over every candidate that is done."""
-        for slot in self._board.slots.values():
-            candidate = slot.candidate
-            if candidate is None or not candidate.task.done():
-                continue
-            slot.candidate = None
-            fault = candidate.task.result()
-            if fault is not None:
-                self._refuse(slot, candidate, fault)
-            elif not candidate.is_served:
-                self._serve(slot, candidate)
-
-    def _serve(self, slot: Slot, candidate: Candidate) -> None:
-        old = slot.served
-        is_unproven = (
-            old is not None and old.generation is not None and not self._pool.is_proven(old.generation)
-        )
-        if slot.before is None or not is_unproven:
-            slot.before = old if is_unproven else None
-        slot.served, slot.served_entry = candidate.module, candidate.loaded.entry
-        slot.mend()
-        self._kept.keep(candidate.loaded)
-
-    def _refuse(self, slot: Slot, candidate: Candidate, fault: Fault) -> None:
-        if candidate.is_served and slot.served is candidate.module:
-            slot.served = replace(candidate.module, generation=None)
-        slot.break_with(candidate.loaded, fault, clock())
-
-    def _break(self, slot: Slot, loaded: Loaded, fault: Fault, offers: tuple[Offer, ...]) -> None:
-        """A version that can't even be prepared: the one before goes on, or its names do."""
-        slot.break_with(loaded, fault, clock())
-        if slot.served is None:
-            named = loaded if loaded.manifest is not None else self._kept.recall(loaded)
-            if not offers and named.manifest is not None:
-                offers = tuple(make_offer(tool.name, tool.definition) for tool in named.manifest.tools)
-            slot.served, slot.served_entry = module_of(named, None, offers), loaded.entry
-
-    def _discard(self, candidate: Candidate | None) -> None:
-        if candidate is not None and not candidate.is_served and candidate.module.generation is not None:
-            self._pool.retire(candidate.module.generation)
 
     # publishing
 
