@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from tests.harness import first_and_slow
+
 ROOT = Path(__file__).parents[2]
 LIMIT = 60.0
 
@@ -151,7 +153,7 @@ def test_a_long_temporary_directory_is_no_obstacle(demo: Demo) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("after", [0, 1, 6])
+@pytest.mark.parametrize("after", first_and_slow(0, 1, 6))
 def test_nothing_is_left_where_it_is_interrupted(
     demo: Demo, number: signal.Signals, after: int, wait_for: Wait
 ) -> None:
@@ -295,7 +297,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", first_and_slow(*DAMAGES))
 def test_a_damaged_program_fails_at_the_step_that_shows_it(demo: Demo, tree: Path, damage: str) -> None:
     step, file, code = DAMAGES[damage]
     before = (tree / file).read_text()
