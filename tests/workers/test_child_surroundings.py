@@ -132,6 +132,11 @@ SPOILT = {
     "signal.getitimer(signal.ITIMER_PROF)[0] == 0": "signal.setitimer(signal.ITIMER_PROF, 1000)",
     "resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 20": "resource.setrlimit(resource.RLIMIT_NOFILE, "
     "(20, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))",
+    "resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 1 << 30": "ctypes.CDLL(None).setrlimit("
+    "resource.RLIMIT_FSIZE, (ctypes.c_ulong * 2)(1 << 30, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))",
+    "resource.getrlimit(resource.RLIMIT_MSGQUEUE)[0] != 4096": "subprocess.run([sys.executable, '-c', "
+    "'import os, resource as r; me = os.getppid(), r.RLIMIT_MSGQUEUE; r.prlimit(*me, (4096, r.prlimit(*me)[1]))'"
+    "], check=True)",
     "locale.setlocale(locale.LC_NUMERIC) == 'C'": "locale.setlocale(locale.LC_ALL, 'C.UTF-8')",
     "sys.getrecursionlimit() < 10**6": "sys.setrecursionlimit(10**8)",
     "os.popen('echo $SNEAKED').read() == '\\n'": "os.putenv('SNEAKED', '1')",
@@ -152,7 +157,10 @@ SPOILT = {
 
 @pytest.mark.parametrize("is_right", SPOILT)
 def test_what_a_call_sets_does_not_reach_the_next_one(child: Child, tmp_path: Path, is_right: str) -> None:
-    child.write_and_load(WHERE, "import gc, io, locale, resource\nNICE = os.getpriority(os.PRIO_PROCESS, 0)")
+    child.write_and_load(
+        WHERE,
+        "import ctypes, gc, io, locale, resource, subprocess\nNICE = os.getpriority(os.PRIO_PROCESS, 0)",
+    )
     environment = {"KEPT": "kept", "TZ": "UTC", "PATH": os.environ["PATH"]}
     for _ in range(2):
         assert evaluate(child, f"bool({is_right})", cwd=str(tmp_path), env=environment)

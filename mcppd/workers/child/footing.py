@@ -8,22 +8,41 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
+
+from .hearing import Hearing
 
 _LIMITS: Final = {name: getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")}
 _INPUT, _OUTPUTS = 0, (1, 2)
+_FILES: Final = (_INPUT, *_OUTPUTS)
+_LIMITING: Final = (
+    *("resource.setrlimit", "resource.prlimit"),
+    *("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "os.exec"),
+)
+"""Events after which limits may be others: Python's two ways, and programs, which can change those of their parent."""
+_LIBRARIES: Final = ("ctypes.dlopen", "ctypes.dlsym", "ctypes.dlsym/handle", "ctypes.call_function")
+"""Events after which C code that isn't the interpreter's may run at any time, and tell nothing."""
+_OWN_EXTENSIONS: Final = os.path.dirname(getattr(resource, "__file__", ""))  # none has an empty one
 
 
 class Footing:
     """A state of the process that all its calls need."""
 
-    def __init__(self) -> None:
+    def __init__(self, hearing: Hearing) -> None:
+        self._is_limited = False  # limits may have changed since they were looked at
+        self._has_strangers = False  # C code is here that could change them and tell nothing
+        for event in _LIMITING:
+            hearing.on(event, self._heard_limits)
+        for event in _LIBRARIES:
+            hearing.on(event, self._heard_library)
+        hearing.on("import", self._heard_import)
         self.remember()
 
     def remember(self) -> None:
         """Take the state of now as the one to come back to."""
-        self._files = {each: identity(each) for each in (_INPUT, *_OUTPUTS)}
-        self._blocking = {each: os.get_blocking(each) for each, file in self._files.items() if file}
+        self._files = list(map(identity, _FILES))
+        self._open = [each for each, file in zip(_FILES, self._files, strict=True) if file]
+        self._blocking = list(map(os.get_blocking, self._open))
         self._limits = {name: resource.getrlimit(number) for name, number in _LIMITS.items()}
         self._priority = os.getpriority(os.PRIO_PROCESS, 0)
         self._cores = os.sched_getaffinity(0)
@@ -37,7 +56,9 @@ class Footing:
     def _lost(self) -> Iterator[str]:
         if _user() != self._user:
             yield "changed its user or group"
-        yield from self._lost_limits()
+        if self._is_limited or self._has_strangers:  # else sixteen questions to the system for nothing
+            self._is_limited = False
+            yield from self._lost_limits()
         if os.getpriority(os.PRIO_PROCESS, 0) != self._priority:
             try:
                 os.setpriority(os.PRIO_PROCESS, 0, self._priority)
@@ -59,7 +80,14 @@ class Footing:
                     yield f"lowered a hard limit ({name}), which only an administrator can raise again"
 
     def _lost_files(self) -> Iterator[str]:
-        now = {each: identity(each) for each in self._files}
+        now = list(map(identity, _FILES))
+        if now != self._files:
+            yield from self._lost_places(now)
+        if list(map(os.get_blocking, self._open)) != self._blocking:
+            for each, is_blocking in zip(self._open, self._blocking, strict=True):
+                os.set_blocking(each, is_blocking)  # a program that shares it has changed that
+
+    def _lost_places(self, now: list[tuple[int, int] | None]) -> Iterator[str]:
         if now[_INPUT] != self._files[_INPUT]:
             _put(_INPUT, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         for each, other in (_OUTPUTS, _OUTPUTS[::-1]):
@@ -70,9 +98,18 @@ class Footing:
             else:  # what is printed is lost, but must not fail
                 _put(each, os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
                 yield "closed its own output (descriptors 1 and 2)"
-        for each, is_blocking in self._blocking.items():
-            if os.get_blocking(each) != is_blocking:
-                os.set_blocking(each, is_blocking)  # a program that shares it has changed that
+
+    def _heard_limits(self, _: tuple[Any, ...]) -> None:
+        self._is_limited = True
+
+    def _heard_library(self, _: tuple[Any, ...]) -> None:
+        self._has_strangers = True
+
+    def _heard_import(self, args: tuple[Any, ...]) -> None:
+        """Of extensions, the event comes once more with the file; those of the standard library tell what they do."""
+        path = args[1]
+        if isinstance(path, str) and path.endswith(".so") and os.path.dirname(path) != _OWN_EXTENSIONS:
+            self._has_strangers = True
 
 
 def identity(descriptor: int) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ import faulthandler
 import gc
 import signal
 import sys
+from operator import is_
 from typing import Any, Final
 
 from .signals import get_handler, set_handler
@@ -29,7 +30,7 @@ class Lasting:
 
     def remember(self) -> None:
         """Take the state of now as the one to come back to."""
-        self._handlers = [(number, get_handler(number)) for number in _OTHERS]
+        self._handlers = list(map(get_handler, _OTHERS))
         self._locale = _locale.setlocale(_locale.LC_ALL)
         self._recursion = sys.getrecursionlimit()
         self._streams = [(name, getattr(sys, name)) for name in _STREAMS]
@@ -52,10 +53,13 @@ class Lasting:
             (gc.enable if self._collects else gc.disable)()
 
     def _restore_handlers(self) -> None:
+        now = list(map(get_handler, _OTHERS))
+        if all(map(is_, now, self._handlers)):  # sixty of them, so without a line of Python for each
+            return
         changed = [
             (number, handler)
-            for number, handler in self._handlers
-            if get_handler(number) is not handler and handler is not None  # None: one of C code
+            for number, handler, is_now in zip(_OTHERS, self._handlers, now, strict=True)
+            if is_now is not handler and handler is not None  # None: one of C code
         ]
         for number, handler in changed:
             set_handler(number, handler)

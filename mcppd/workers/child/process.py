@@ -6,7 +6,6 @@ import atexit
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn, TextIO
 
 from .asking import StoppedError
@@ -33,22 +32,28 @@ LOST_LIMIT: Final = 5.0
 """Seconds that a worker whose wire a tool has closed waits to be ended for that."""
 
 
-@dataclass(frozen=True, slots=True)
 class Request:
-    """One call as the daemon sends it."""
+    """One call as the daemon sends it; made from the head of its frame, which may say more."""
 
-    id: int
-    kind: str  # the function that is called: execute, get_info, get_prompt, …
-    given: Sequence[Any] = ()  # its arguments, but for the context
-    context: Mapping[str, Any] = field(default_factory=dict)
-    env: Mapping[str, str] | None = None  # None: as for the call before
-    cwd: str | None = None
-    structured: bool = False
-    progress: bool = False
-    log: str | None = None  # the least severe level of log messages that anybody wants
-    mime_type: str | None = None  # what the manifest says of the resource that is read
-    output: int | None = None  # bytes that the texts of the result may have, None for no limit
-    chars: int | None = None  # characters that are let through all the same
+    __slots__ = (
+        *("id", "kind", "given", "context", "env", "cwd", "structured", "progress"),
+        *("log", "mime_type", "output", "chars"),
+    )
+
+    def __init__(self, head: Mapping[str, Any]) -> None:
+        told = head.get
+        self.id: int = head["id"]
+        self.kind: str = head["kind"]  # the function that is called: execute, get_info, get_prompt, …
+        self.given: Sequence[Any] = told("given", ())  # its arguments, but for the context
+        self.context: Mapping[str, Any] = told("context", {})
+        self.env: Mapping[str, str] | None = told("env")  # None: as for the call before
+        self.cwd: str | None = told("cwd")
+        self.structured: bool = told("structured", False)
+        self.progress: bool = told("progress", False)
+        self.log: str | None = told("log")  # the least severe level of log messages that anybody wants
+        self.mime_type: str | None = told("mime_type")  # what the manifest says of the resource that is read
+        self.output: int | None = told("output")  # bytes that the texts of the result may have
+        self.chars: int | None = told("chars")  # characters that are let through all the same
 
 
 class Worker:
@@ -76,11 +81,10 @@ class Worker:
 
     def _answer(self, head: Mapping[str, Any]) -> None:
         match head:
+            case {"op": "call"}:
+                self._call(Request(head))
             case {"op": "prepare"}:
                 self._prepare(run=head["run"], is_compiled=head.get("is_compiled", False))
-            case {"op": "call"}:
-                known = Request.__slots__
-                self._call(Request(**{name: value for name, value in head.items() if name in known}))
             case {"op": "unreadable", "id": int(number), "why": why}:
                 outcome = failed(f"Error: the call can't be read by its worker: {why}")
                 Call(self._wire, self._updates, number).finish(outcome.head(), outcome.blob)
@@ -92,6 +96,7 @@ class Worker:
         if run and fault is None:
             came = self._surroundings.run(self._load)
             fault = fault_of(came.error, self._module.snapshot) if isinstance(came, Raised) else came
+            hold_signals()  # what an exception says of itself is an author's code too
         self._end_run()
         warning = self._module.warning
         self._wire.answer({"op": "prepared", "fault": fault.head() if fault else None, "warning": warning})
@@ -101,7 +106,10 @@ class Worker:
         call = Call(
             self._wire, self._updates, request.id, wants_progress=request.progress, log_level=request.log
         )
-        came = self._surroundings.run(lambda: self._run(request, call), request.env, _directory_of(request))
+        is_global = request.context.get("module_scope") == "global"  # no agent's project is needed
+        came = self._surroundings.run(
+            lambda: self._run(request, call), request.env, request.cwd, otherwise="/" if is_global else None
+        )
         outcome, fault = (self._failure(came.error, call), None) if isinstance(came, Raised) else came
         self._end_run()
         head = outcome.head()
@@ -127,7 +135,9 @@ class Worker:
         if call.was_given_up and _is_unwinding(error):
             return failed("Error: the call was given up")
         log_exception(error, self._secrets.hide)
-        return failed(text_of(error, self._module.snapshot))
+        text = text_of(error, self._module.snapshot)
+        hold_signals()  # what an exception says of itself is an author's code too
+        return failed(text)
 
     def _run(self, request: Request, call: Call) -> tuple[Outcome, Fault | None]:
         is_first = not self._module.is_loaded
@@ -148,10 +158,15 @@ class Worker:
         if self._wire.is_copy:
             os._exit(0)  # a fork that a tool made came back here instead of ending
         self._wire.check()
-        for files in _batches(self._module.snapshot.take_joined()):
+        snapshot, writes = self._module.snapshot, self._writes
+        if snapshot.has_news or writes.has_news:
+            self._tell_news(snapshot, writes)
+
+    def _tell_news(self, snapshot: Snapshot, writes: Writes) -> None:
+        for files in _batches(snapshot.take_joined()):
             listed = [[path, len(content)] for path, content in files]
             self._wire.answer({"op": "joined", "files": listed}, b"".join(content for _, content in files))
-        met = {"missed": self._module.snapshot.take_missed(), "written": self._writes.take()}
+        met = {"missed": snapshot.take_missed(), "written": writes.take()}
         if any(met.values()):
             self._wire.answer({"op": "met", **met})
 
@@ -182,15 +197,9 @@ def _outcome(request: Request, said: object) -> Outcome:
 
 def _fitting(request: Request, outcome: Outcome) -> Outcome:
     """The outcome with texts that are no longer than they may be."""
-    if request.output is None:
+    if request.output is None or len(outcome.blob) <= request.output:  # as JSON no text is shorter
         return outcome
     return bounded(cut(outcome, Room(request.output, request.chars)))
-
-
-def _directory_of(request: Request) -> str | None:
-    """Where a call runs; only one of scope local needs the project of its agent."""
-    is_global = request.context.get("module_scope") == "global"
-    return "/" if is_global and request.cwd and not os.path.isdir(request.cwd) else request.cwd
 
 
 def _without(function: str) -> Outcome:

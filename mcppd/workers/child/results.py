@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from .items import WrongResultError, as_text, content_item, keys, made_plain, shown, text_item
 from .values import UnsendableError, clean, encode, plain
@@ -16,8 +15,7 @@ EXPECTED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The result of a call as it goes over the wire: JSON texts."""
 
     content: bytes
@@ -37,6 +35,8 @@ class Outcome:
     @property
     def blob(self) -> bytes:
         """What the wire carries of it."""
+        if self.structured is None and self.whole is None:
+            return self.content
         return b"".join((self.content, self.structured or b"", self.whole or b""))
 
 

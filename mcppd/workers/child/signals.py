@@ -18,6 +18,7 @@ HELD: Final = frozenset(signal.valid_signals()) - {
     # raised by the processor in this very thread; held back, they kill without a trace
     *(signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGABRT),
 }
+_MASK: Final = 128  # bytes of a sigset_t, in glibc and in musl; one of zeros is empty
 _MANY: Final = 100  # more than there are signals, each of which can interrupt us once
 
 
@@ -45,6 +46,24 @@ def hold_signals() -> None:
             continue
 
 
+def _releaser() -> Callable[[], object]:
+    """What empties the mask. `block` would tell us what was in it, fifty numbers that nobody asks for, twice a call."""
+    try:
+        import ctypes
+
+        library = ctypes.PyDLL(None)  # which keeps the interpreter's lock, as there is nothing to wait for
+        function = library.pthread_sigmask
+    except (ImportError, OSError, AttributeError):  # no libffi
+        return lambda: block(signal.SIG_SETMASK, ())
+    function.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    nothing = ctypes.create_string_buffer(_MASK)
+    how = int(signal.SIG_SETMASK)
+    return lambda: function(how, nothing, None)
+
+
+_empty_mask: Final = _releaser()
+
+
 def release_signals() -> None:
     """Let signals in again; the handlers of those that have come meanwhile run now, and may raise."""
-    block(signal.SIG_SETMASK, ())
+    _empty_mask()

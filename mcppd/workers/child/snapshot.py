@@ -69,6 +69,11 @@ class Snapshot:
         except OSError:
             return
 
+    @property
+    def has_news(self) -> bool:
+        """Whether there may be something to take, of what joined or was missed."""
+        return bool(self._joined or self._missed)
+
     def take_joined(self) -> dict[str, bytes]:
         """The files that joined since this was asked last; a name that is no UTF-8 can't be told."""
         joined, self._joined = self._joined, {}

@@ -25,6 +25,8 @@ Result = TypeVar("Result")
 
 _FORMER: Final[list[object]] = []
 """What stood where something of our own stands now: to take it apart would cost more memory than to keep it."""
+_OWN: Final[dict[str, object]] = {}
+"""The streams that print, by their names in `sys`: those that are ours, and run nothing of an author's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Surroundings:
         os.umask(self._umask)
         self._handlers = [(number, get_handler(number)) for number in EACH_RUN]
         self._lasting = Lasting()
-        self._footing = Footing()
+        self._footing = Footing(hearing)
 
     def remember(self) -> None:
         """The module has been imported: what it set for good is what its calls find."""
@@ -56,10 +58,16 @@ class Surroundings:
         self._footing.remember()
 
     def run(
-        self, action: Callable[[], Result], env: Mapping[str, str] | None = None, directory: str | None = None
+        self,
+        action: Callable[[], Result],
+        env: Mapping[str, str] | None = None,
+        directory: str | None = None,
+        *,
+        otherwise: str | None = None,
     ) -> Result | Raised:
         """Run the author's code, and leave signals held; no environment is that of the run before.
 
+        `otherwise`: where it runs if the directory isn't there.
         `restore` is due before the next run. A handler of the author's may raise at any moment until signals
         are held: also after the code is through, when what it came to still counts.
         """
@@ -67,7 +75,7 @@ class Surroundings:
         raised: BaseException | None = None
         try:
             try:
-                self._enter(env, directory)
+                self._enter(env, directory, otherwise)
                 results.append(action())
             finally:
                 block(signal.SIG_BLOCK, HELD)
@@ -79,9 +87,9 @@ class Surroundings:
     def restore(self) -> str | None:
         """Put back what isn't set for each run anyway; what can't be put back, for people.
 
-        A timer that was left behind must not go off later.
+        A timer that was left behind must not go off later. Signals are held: by `run`, and by whoever ran
+        something of the author's since.
         """
-        hold_signals()
         signal.setitimer(signal.ITIMER_REAL, 0)
         set_handler(signal.SIGALRM, IGNORED)  # forgets one that has come already
         for number, handler in self._handlers:
@@ -97,10 +105,10 @@ class Surroundings:
             os.chdir("/")
         return self._footing.restore()
 
-    def _enter(self, env: Mapping[str, str] | None, directory: str | None) -> None:
+    def _enter(self, env: Mapping[str, str] | None, directory: str | None, otherwise: str | None) -> None:
         self.variables.enter(env)
         if directory is not None:
-            _change_directory(directory)
+            _change_directory(directory, otherwise)
         release_signals()
 
 
@@ -118,15 +126,24 @@ def become_plain(streams: tuple[TextIO, TextIO, TextIO] | None, entry: str = "")
     ours.stdin = ours.__stdin__ = reader
     ours.stdout = ours.__stdout__ = output
     ours.stderr = ours.__stderr__ = errors
+    _OWN.update(stdout=output, stderr=errors)
     sys.modules["__main__"] = ModuleType("__main__")
     sys.argv = [entry]
     faulthandler.enable(2)  # a segmentation fault tells in the log where it happened
 
 
 def flush() -> None:
-    """Let what was printed reach the log, also by C code; a stream that was closed is made anew."""
+    """Let what was printed reach the log, also by C code; a stream that was closed is made anew.
+
+    Between an author's code and the next request, when signals are held: they are so afterwards, whatever an
+    author has put in the place of a stream.
+    """
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
-        if not _is_flushed(getattr(sys, name, None)):
+        stream = getattr(sys, name, None)
+        is_flushed = _is_flushed(stream)
+        if stream is not _OWN.get(name):
+            hold_signals()
+        if not is_flushed:
             with contextlib.suppress(OSError):  # there is no such descriptor, for now
                 setattr(sys, name, _writer(descriptor))
     _flush_c()
@@ -154,17 +171,22 @@ def _c_flusher() -> Callable[[], Any]:
         stream = ctypes.c_void_p.in_dll(library, "stdout")
     except (ImportError, OSError, ValueError):  # no libffi, or a C library that names it otherwise
         return lambda: None
-    return lambda: library.fflush(stream)
+    function = library.fflush  # found now: later that is an event, as if an author had called a library
+    return lambda: function(stream)
 
 
 _flush_c = _c_flusher()
 
 
-def _change_directory(directory: str) -> None:
+def _change_directory(directory: str, otherwise: str | None) -> None:
     try:
         os.chdir(directory)
-    except OSError as error:
-        text = f"the workspace directory {directory} can't be used: {error.strerror}"
+    except (OSError, ValueError) as error:  # ValueError: no path can be that
+        if otherwise is not None and not os.path.isdir(directory):
+            os.chdir(otherwise)
+            return
+        why = error.strerror if isinstance(error, OSError) else error
+        text = f"the workspace directory {directory} can't be used: {why}"
         raise DirectoryError(text) from error
 
 

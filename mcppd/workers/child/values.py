@@ -26,7 +26,8 @@ MAX_VALUES: Final = 4_000_000
 and a list that holds one list many times over grows without end."""
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-"""Made once: to make one takes longer than most values do."""
+_DECODER: Final = json.JSONDecoder()
+"""Made once: to make them takes longer than most values do."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _TOO_MANY: Final = f"takes the result over {MAX_VALUES} values; return less at a time"
@@ -67,19 +68,39 @@ def encode(value: Any) -> bytes:
 def json_of(value: Any) -> str:
     """The same, where text may still hold lone surrogates."""
     try:
-        return _ENCODER.encode(value)
+        return _encoded(value)
     except ValueError:  # most likely an integer with more digits than the interpreter lets pass
         with exact_integers():
-            return _ENCODER.encode(value)
+            return _encoded(value)
+
+
+def _encoder() -> Callable[[Any], str]:
+    """What writes JSON; the part of it in C, which JSONEncoder makes anew for each value, made once where it is there.
+
+    It looks for no cycles: a plain value has none.
+    """
+    writer: Any = json.encoder
+    try:
+        pieces = writer.c_make_encoder(
+            None, _ENCODER.default, writer.encode_basestring, None, ":", ",", False, False, False
+        )
+        pieces({}, 0)
+    except TypeError:  # it isn't there, or wants to be called in another way
+        return _ENCODER.encode
+    return lambda value: "".join(pieces(value, 0))
+
+
+_encoded: Final = _encoder()
 
 
 def value_of(text: bytes) -> Any:
     """What a JSON text says; raises ValueError, RecursionError."""
+    told = str(text, "utf-8", "surrogatepass")  # as `json.loads` does, which first guesses the encoding
     try:
-        return json.loads(text)
+        return _DECODER.decode(told)
     except ValueError:
         with exact_integers():
-            return json.loads(text)
+            return _DECODER.decode(told)
 
 
 def clean(text: str) -> str:

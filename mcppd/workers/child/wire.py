@@ -16,9 +16,8 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from os import read, write  # bound here: what an author patches later does not reach the wire
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from .footing import identity
 from .signals import held_signals, hold_signals, release_signals
@@ -37,8 +36,7 @@ class FrameTooLongError(ValueError):
     """A frame is longer than MAX_FRAME."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One message: what it says, and the bytes that came with it."""
 
     head: Mapping[str, Any]
@@ -85,8 +83,9 @@ class Wire:
         while not self.waiting:
             if self.ended:
                 return None
-            self._wait()
-            self._take_in()
+            # nobody else reads now, a call that is over leaves the wire alone: so what is there stays there
+            if self._wait() and self._read():
+                self._take_in()
         return self.waiting.popleft()
 
     def check(self) -> None:
@@ -112,15 +111,17 @@ class Wire:
             self.waiting.remove(frame)
         return [frame.head for frame in taken]
 
-    def _wait(self) -> None:
-        """Wait until there is something to read, or a signal interrupts it."""
+    def _wait(self) -> bool:
+        """Wait until there is something to read; False if a signal interrupted it, and perhaps there is nothing."""
+        is_there = False
         try:
             release_signals()
-            self._coming.poll()
+            is_there = bool(self._coming.poll())
         except BaseException:  # noqa: BLE001 - Ctrl-C between two calls, or a handler that an author left behind
             traceback.print_exc()
         finally:
             hold_signals()
+        return is_there
 
     def _take_in(self) -> None:
         with self._lock:
@@ -144,24 +145,30 @@ class Wire:
 
     def _cut(self) -> Frame | None:
         """The first frame of what came in, taken out, if it is whole."""
-        if len(self._incoming) < _HEADER.size:
+        incoming = self._incoming
+        if len(incoming) < _HEADER.size:
             return None
-        text_size, blob_size = _HEADER.unpack_from(self._incoming)
+        text_size, blob_size = _HEADER.unpack_from(incoming)
         text_end = _HEADER.size + text_size
-        if len(self._incoming) < text_end + blob_size:
+        end = text_end + blob_size
+        if len(incoming) < end:
             return None
-        text = bytes(self._incoming[_HEADER.size : text_end])
-        blob = bytes(self._incoming[text_end : text_end + blob_size])
-        del self._incoming[: text_end + blob_size]
+        text = bytes(incoming[_HEADER.size : text_end])
+        blob = bytes(incoming[text_end:end]) if blob_size else b""
+        del incoming[:end]
         return Frame(_decode(text), blob)
 
     def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
+        rest: bytes | memoryview = data
         while rest and not self.ended:
             try:
-                rest = rest[write(self._descriptor, rest) :]
+                written = write(self._descriptor, rest)
             except OSError as error:
                 self._fail(error)
+                return
+            if written == len(rest):  # as nearly always: nothing to cut off
+                return
+            rest = memoryview(rest)[written:]
 
     def _fail(self, error: OSError) -> None:
         """It can't be used any more: closed by a tool, or reset, and then there is no daemon behind it."""

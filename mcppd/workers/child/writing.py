@@ -21,6 +21,11 @@ class Writes:
         hearing.on("open", self._opened)
         hearing.on("os.rename", self._renamed)
 
+    @property
+    def has_news(self) -> bool:
+        """Whether there is something to take."""
+        return bool(self._new)
+
     def take(self) -> list[str]:
         """The paths that were written since this was asked last; each is told once."""
         new, self._new = sorted(self._new), set()
