@@ -6,12 +6,13 @@ asks of the shim is told at `_on_word`; what the shim expects of the daemon with
 
 from __future__ import annotations
 
-from .scan import ANSWER, NOTICE, UNKNOWN, Message, key_of, look, value_end, value_of
+from .scan import ANSWER, NOTICE, key_of, look, value_end, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Final
+
+    from .scan import Message
 
 LISTEN: Final = b"subscriptions/listen"
 CALL: Final = b"tools/call"
@@ -49,12 +50,15 @@ FORGOTTEN: Final = 1000
 class Entry:
     """A line of the host's that is open: it waits for a daemon (`end` is None) or for an answer."""
 
-    __slots__ = ("answers", "end", "ids", "is_acknowledged", "is_modern", "line", "losses", "message")
+    __slots__ = ("answers", "end", "id", "ids", "is_acknowledged", "is_modern", "line", "losses", "method")
 
-    def __init__(self, line: bytes, message: Message, ids: Iterable[bytes] = ()) -> None:
+    def __init__(self, line: bytes, ident: bytes, method: bytes, ids: dict[bytes, bytes]) -> None:
         self.line = line
-        self.message = message
-        self.ids = {key_of(ident): ident for ident in ids}
+        self.id = ident
+        """As JSON text; empty in a batch."""
+        self.method = method
+        """Empty in a batch."""
+        self.ids = ids
         """The ids that are open, by their keys: several in a batch, none in what is never answered."""
         self.end: int | None = None
         """How much has been sent on the connection when all of it has."""
@@ -66,19 +70,9 @@ class Entry:
         """Of those in a batch that are answered already, by us."""
 
     @property
-    def id(self) -> bytes:
-        """As JSON text; empty in a batch."""
-        return self.message.id
-
-    @property
-    def method(self) -> bytes:
-        """Empty in a batch."""
-        return self.message.method
-
-    @property
     def is_batch(self) -> bool:
         """Whether its line holds several messages."""
-        return bool(self.ids) and not self.message.method
+        return bool(self.ids) and not self.method
 
 
 class Ledger:
@@ -136,46 +130,43 @@ class Ledger:
 
     def from_host(self, line: bytes) -> Entry | None:
         """Take in a line of the host's: what is to be sent, None if nothing."""
-        message = look(line)
-        if isinstance(message, list):
-            return self._on_batch(line, message)
-        if message.id and message.method:
-            return self._open_request(line, message)
-        if message.method == b"notifications/initialized":
+        found = look(line)
+        if isinstance(found, list):
+            return self._on_batch(line, found)
+        ident, method = found
+        if ident and method:
+            entry = Entry(line, ident, method, {key_of(ident) if b"\\" in ident else ident: ident})
+            if method == INITIALIZE:
+                self.handshake, self.is_answered, self.is_initialized = line, False, False
+                self.settings.clear()
+            self._keep(entry)
+            return entry
+        if method == b"notifications/initialized":
             self.is_initialized = True
-        elif message.method == b"notifications/cancelled" and self._cancel(line):
+        elif method == b"notifications/cancelled" and self._cancel(line):
             return None
-        elif message.id and not message.method:
-            key = key_of(message.id)
+        elif ident:
+            key = key_of(ident)
             self._questions.pop(key, None)
             if key in self._dead:
                 del self._dead[key]
                 return None
-        return Entry(line, message)
-
-    def _open_request(self, line: bytes, message: Message) -> Entry:
-        entry = Entry(line, message, [message.id])
-        if message.method == INITIALIZE:
-            self.handshake, self.is_answered, self.is_initialized = line, False, False
-            self.settings.clear()
-        self._keep(entry)
-        return entry
+        return Entry(line, ident, method, {})
 
     def _on_batch(self, line: bytes, messages: list[Message]) -> Entry:
-        entry = Entry(line, UNKNOWN, [each.id for each in messages if each.id and each.method])
-        self.is_initialized |= any(each.method == b"notifications/initialized" for each in messages)
-        for message in messages:
-            if message.id and not message.method:
-                self._questions.pop(key_of(message.id), None)
+        requests = [ident for ident, method in messages if ident and method]
+        entry = Entry(line, b"", b"", {key_of(ident): ident for ident in requests})
+        self.is_initialized |= any(method == b"notifications/initialized" for _, method in messages)
+        for ident, method in messages:
+            if ident and not method:
+                self._questions.pop(key_of(ident), None)
         self._keep(entry)
         return entry
 
     def _keep(self, entry: Entry) -> None:
         for key in entry.ids:
             if key in self._open:
-                self.release(
-                    self._open[key]
-                )  # whose id was used again: whichever answer comes first ends both
+                self.release(self._open[key])  # its id is used again: the answer that comes first ends both
             self._open[key] = entry
         self._kept += len(entry.line) if entry.ids else 0
 
@@ -196,7 +187,7 @@ class Ledger:
 
         Notifications are over by then, or part of what `resume` sends; answers are to a daemon that is gone.
         """
-        if entry.message is UNKNOWN and not entry.ids:
+        if not (entry.id or entry.method or entry.ids):
             self._count += 1
             entry.ids[b"#%d" % self._count] = b""  # a key like no id's; so it is sent in its turn
             self._keep(entry)
@@ -204,7 +195,7 @@ class Ledger:
     def sent(self, entry: Entry, end: int) -> None:
         """A line is on its way: all of it has gone when `end` bytes of the connection have."""
         entry.end = end
-        if b"" in entry.ids.values():
+        if not entry.method and b"" in entry.ids.values():
             self.release(entry)  # there is nothing that its answer could be known by
         elif self._kept > KEPT_BYTES and not entry.is_batch:
             self._kept -= len(entry.line)
@@ -237,10 +228,19 @@ class Ledger:
 
     def from_daemon(self, line: bytes) -> bytes:
         """Take in a line of the daemon's: what the host is to have of it."""
+        if line.startswith(ANSWER):
+            end = line.find(b",", len(ANSWER))
+            ident = line[len(ANSWER) : end]
+            entry = self._open.get(ident) if ident.isdigit() else None
+            if entry is not None and entry.method == CALL and line.startswith(b',"result":', end):
+                self.release(entry)
+                return line  # as mostly
+            return self._on_other(line)
         if line.startswith(NOTICE):
             return self._on_notice(line)
-        if not line.startswith(ANSWER):
-            return self._on_batch_answer(line) if line[:1] == b"[" else line
+        return self._on_batch_answer(line) if line[:1] == b"[" else line
+
+    def _on_other(self, line: bytes) -> bytes:
         end = value_end(line, len(ANSWER))
         ident = line[len(ANSWER) : end]
         if ident.startswith(OWN):

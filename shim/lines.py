@@ -13,6 +13,7 @@ from select import POLLOUT, poll
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
+    from collections.abc import Callable
     from typing import Final
 
 STDIN: Final = 0
@@ -21,6 +22,7 @@ STDOUT: Final = 1
 READ_BYTES: Final = 64 * 1024
 # PIPE_BUF (pipe(7)): a pipe or socket that polls as writable takes this much without blocking.
 WRITE_BYTES: Final = 4096
+WRITABLE: Final = [(STDOUT, POLLOUT)]
 # What the daemon takes of a line, without its newline (D13); nothing longer is held.
 LINE_BYTES: Final = 64 * 1024 * 1024
 OVERLONG_LINE: Final = (
@@ -32,14 +34,14 @@ OVERLONG_LINE: Final = (
 class Cutter:
     """Cuts what comes in pieces into lines, each with its newline; linear, however it comes."""
 
-    __slots__ = ("_held", "_is_skipping", "_limit", "overlong")
+    __slots__ = ("_held", "_is_skipping", "_limit", "_tell")
 
-    def __init__(self, limit: int | None = None) -> None:
+    def __init__(self, limit: int | None = None, tell: Callable[[], object] = lambda: None) -> None:
+        """Of a line that goes over the limit it tells, and leaves it out."""
         self._held = bytearray()
         self._limit = limit
+        self._tell = tell
         self._is_skipping = False
-        self.overlong = 0
-        """How many lines went over the limit, and are left out."""
 
     def cut(self, data: bytes) -> list[bytes]:
         """The lines that this piece completes."""
@@ -54,6 +56,8 @@ class Cutter:
             lines = [bytes(self._held)] if self._held else []
             self._held = bytearray()
             self._is_skipping = False
+        elif 0 < data.find(b"\n") + 1 == len(data):
+            return [data]  # one line, as mostly
         end = data.rfind(b"\n") + 1
         if end > start:
             lines += [line + b"\n" for line in data[start : end - 1].split(b"\n")]
@@ -76,7 +80,7 @@ class Cutter:
         if self._limit is not None and len(self._held) > self._limit + 1:
             self._held = bytearray()
             self._is_skipping = True
-            self.overlong += 1
+            self._tell()
 
 
 class Host:
@@ -85,7 +89,7 @@ class Host:
     __slots__ = ("_cutter", "_ready", "_write_bytes", "failure", "has_ended", "is_gone", "unwritten")
 
     def __init__(self) -> None:
-        self._cutter = Cutter(LINE_BYTES)
+        self._cutter = Cutter(LINE_BYTES, lambda: self.say(OVERLONG_LINE))
         self._ready = poll()
         self._ready.register(STDOUT, POLLOUT)
         self._write_bytes = READ_BYTES if S_ISREG(posix.fstat(STDOUT).st_mode) else WRITE_BYTES
@@ -108,7 +112,7 @@ class Host:
         if not data:
             self.has_ended = True
             return self._cutter.rest()
-        return self.cut(data)
+        return self._cutter.cut(data)
 
     @property
     def broken_off(self) -> bytes:
@@ -117,32 +121,32 @@ class Host:
 
     def cut(self, data: bytes) -> list[bytes]:
         """The lines that this piece completes; too long ones are answered."""
-        lines = self._cutter.cut(data)
-        while self._cutter.overlong:
-            self._cutter.overlong -= 1
-            self.say(OVERLONG_LINE)
-        return lines
+        return self._cutter.cut(data)
 
     def say(self, data: bytes) -> None:
         """Whole lines for the agent; mostly it takes them at once, which saves a turn of the loop."""
-        is_first = not self.unwritten
-        self.unwritten += data
-        if is_first and data and any(events == POLLOUT for _, events in self._ready.poll(0)):
-            self.write()
+        given = 0
+        if data and not self.unwritten and self._ready.poll(0) == WRITABLE:
+            given = self._give(data)
+        if given < len(data):
+            self.unwritten += memoryview(data)[given:]
 
     def write(self) -> None:
-        """Write as much as surely goes."""
+        """Write as much of what waits as surely goes; asked only when stdout is writable."""
+        del self.unwritten[: self._give(self.unwritten)]
+
+    def _give(self, data: bytes | bytearray) -> int:
+        """Write as much as surely goes: how much has gone."""
         try:
-            written = posix.write(STDOUT, self.unwritten[: self._write_bytes])
+            return posix.write(STDOUT, data[: self._write_bytes])
         except BlockingIOError:
-            return
+            return 0
         except BrokenPipeError:
             self.is_gone = True
-            return
+            return 0
         except OSError as error:
             self.failure = f"[Errno {error.errno}] {error.strerror}"
-            return
-        del self.unwritten[:written]
+            return 0
 
 
 class Connection:

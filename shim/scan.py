@@ -9,46 +9,63 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final
+    from typing import Any, Final, TypeAlias
+
+    Message: TypeAlias = tuple[bytes, bytes]
+    """The JSON text of an id that can be one (a string, an integer), and the method; either may be empty.
+
+    A request has both, a notification no id, an answer no method.
+    """
 
 ANSWER: Final = b'{"jsonrpc":"2.0","id":'
 """How every answer and every request of the daemon's begins (D10); most clients begin their requests so too."""
 NOTICE: Final = b'{"jsonrpc":"2.0","method":"'
 """How every notification of the daemon's begins."""
+FRONTS: Final = ((ANSWER, b',"method":"'), (b'{"jsonrpc": "2.0", "id": ', b', "method": "'))
+"""What most clients write before a request's id and behind it: compact, and as Python writes it by itself."""
+METHOD: Final = b'{"method":"'
+PARAMS: Final = b',"params":{'
+ID: Final = b'},"jsonrpc":"2.0","id":'
+"""How the TypeScript SDK and those after it go on from that: the method first, the id last."""
+LAST_BYTES: Final = 64
+"""Of a line: such an id stands in them."""
 BOM: Final = b"\xef\xbb\xbf"
 SPACE: Final = b" \t\r\n"
-BEFORE_METHOD: Final = b',"method":"'
 ANSWERS: Final = (b'"result"', b'"error"')
 """The large members of a message that has no other, and no method."""
 # The characters of numbers, true, false and null.
 WORD: Final = b"+-.0123456789Eaeflnrstu"
+# More than mostly stand together.
+WORD_BYTES: Final = 16
 # Of a name, an id or a method: beyond it `json` has to know, which takes long texts faster than a walk does.
 LONGEST: Final = 65536
 
 
-class Message:
-    """A request (`id` and `method`), a notification (`method`), an answer (`id`), or nothing of these."""
-
-    __slots__ = ("id", "method")
-
-    def __init__(self, ident: bytes = b"", method: bytes = b"") -> None:
-        self.id = ident
-        """The JSON text of an id that can be one (a string, an integer), else empty."""
-        self.method = method
-
-
-UNKNOWN: Final = Message()
+UNKNOWN: Final = (b"", b"")
 
 
 def look(line: bytes) -> Message | list[Message]:
     """What a line of the host's is; a list for a batch. The line ends with its newline."""
-    if line.startswith(ANSWER):
-        end = value_end(line, len(ANSWER))
-        if end > 0 and line.startswith(BEFORE_METHOD, end):
-            start = end + len(BEFORE_METHOD)
+    if line.startswith(METHOD):
+        end = line.find(b'"', len(METHOD), LONGEST)
+        method = line[len(METHOD) : end]
+        _, between, last = line[-LAST_BYTES:].rpartition(ID)
+        ident = last[:-2]
+        is_whole = between and line.startswith(PARAMS, end + 1) and last.endswith(b"}\n")
+        if is_whole and ident.isdigit() and b"\\" not in method:
+            return ident, method
+    for front, between in FRONTS:
+        if line.startswith(front):
+            at = len(front)
+            end = line.find(b",", at)
+            ident = line[at:end]
+            if not ident.isdigit():
+                end = value_end(line, at)
+                ident = _id(line[at:end])
+            start = end + len(between)
             method = line[start : line.find(b'"', start, start + LONGEST)]
-            if b"\\" not in method:
-                return Message(_id(line[len(ANSWER) : end]), method)
+            if end > 0 and line.startswith(between, end) and b"\\" not in method:
+                return ident, method
     at = _skip(line, len(BOM) if line.startswith(BOM) else 0)
     if line[at : at + 1] == b"{":
         found = _members(line, at)
@@ -60,8 +77,8 @@ def value_end(line: bytes, at: int) -> int:
     """Where the string, number or word that begins at `at` has ended; -1 if none does, or a very long one."""
     if line[at : at + 1] != b'"':
         end = at
-        while line[end : end + 1] in WORD and end < len(line):
-            end += 1
+        while step := len(part := line[end : end + WORD_BYTES]) - len(part.lstrip(WORD)):
+            end += step
         return end if end > at else -1
     end = line.find(b'"', at + 1, at + LONGEST)
     while end > 0 and _is_escaped(line, end):
@@ -186,7 +203,7 @@ def _message(found: dict[bytes, bytes], large: bytes = b"") -> Message | None:
     is_request = method and (ident or method.startswith(b'"notifications/'))
     if b"\\" in method or (large and not is_request and not (ident and large in ANSWERS)):
         return None
-    return Message(_id(ident), method[1:-1] if method[:1] == b'"' else b"")
+    return _id(ident), method[1:-1] if method[:1] == b'"' else b""
 
 
 def _parsed(line: bytes) -> Message | list[Message]:
@@ -205,7 +222,7 @@ def _of_value(value: Any) -> Message:
     if not isinstance(value, dict):
         return UNKNOWN
     ident, method = value.get("id"), value.get("method")
-    return Message(
+    return (
         json.dumps(ident).encode() if type(ident) in (str, int) else b"",
         method.encode("utf-8", "surrogatepass") if isinstance(method, str) else b"",
     )

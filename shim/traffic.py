@@ -66,11 +66,25 @@ class Traffic:
         self._reach()
         while not self._is_over():
             self._watch()
+            if self._forward():
+                continue
             limit = self._limit()
             for descriptor, events in self._poll.poll(limit):
                 self._serve(descriptor, events)
             if limit is not None:
                 self._look_around()
+
+    def _forward(self) -> bool:
+        """Serve as long as both sides take all: what we watch and wait for stays the same then. Whether they do."""
+        host, connection = self.host, self._connection
+        is_even = False
+        while connection is not None and connection is self._connection and connection.is_sendable:
+            if connection.unsent or host.unwritten or host.has_ended or host.is_gone:
+                break
+            is_even = True
+            for descriptor, events in self._poll.poll():
+                self._serve(descriptor, events)
+        return is_even
 
     def take(self, data: bytes) -> None:
         """Take in what was read from stdin before."""
@@ -135,9 +149,9 @@ class Traffic:
             self._ask(connection.number, reading | sending, keep=False)
 
     def _has_room(self) -> bool:
-        if self._takes():
-            assert self._connection is not None
-            return len(self._connection.unsent) < BUFFER_BYTES
+        connection = self._connection
+        if connection is not None and connection.is_sendable:
+            return len(connection.unsent) < BUFFER_BYTES
         waiting = sum(len(entry.line) for entry in self._ledger.waiting)
         return waiting < WAITING_BYTES and len(self.host.unwritten) < BUFFER_BYTES
 
@@ -171,26 +185,26 @@ class Traffic:
     # the host
 
     def _read_host(self) -> None:
-        is_first = self._connection is not None and not self._connection.unsent
+        connection = self._connection
+        is_first = connection is not None and not connection.unsent
         for line in self.host.read():
             self._take_line(line)
-        if self._connection is not None:
-            if self.host.has_ended and self._takes():
-                self._connection.put(END_LINE)
-                self._connection.finish()
+        if connection is not None:
+            if self.host.has_ended and connection.is_sendable:
+                connection.put(END_LINE)
+                connection.finish()
             elif is_first:
-                self._connection.send()  # it mostly takes it, which saves a poll
+                connection.send()  # it mostly takes it, which saves a poll
 
     def _take_line(self, line: bytes) -> None:
-        entry = self._ledger.from_host(line)
-        if entry is not None:
-            self._take(entry)
-            self.host.has_ended |= entry.method == EXIT
-
-    def _take(self, entry: Entry) -> None:
-        """A line that is to go to the daemon, if there is one."""
+        """A line of the host's: mostly it is to go to the daemon, if there is one."""
         ledger, connection = self._ledger, self._connection
-        if connection is not None and self._takes() and not (ledger.is_stopped and entry.ids):
+        entry = ledger.from_host(line)
+        if entry is None:
+            return
+        if entry.method == EXIT:
+            self.host.has_ended = True
+        if connection is not None and connection.is_sendable and not (ledger.is_stopped and entry.ids):
             is_ours = ledger.has_offered and entry.method == CALL and not self._is_doubted
             if not (is_ours and self._answer_status(entry)):
                 ledger.sent(entry, connection.put(entry.line))
@@ -207,11 +221,6 @@ class Traffic:
             pings = [entry for entry in entries if entry.method == b"ping" and not entry.is_modern]
             if pings:
                 self._answer_alone(pings)
-
-    def _takes(self) -> bool:
-        """Whether a line can be sent now."""
-        connection = self._connection
-        return connection is not None and connection.is_sendable and self._leave_by is None
 
     def _must_answer(self) -> bool:
         """Whether it is for us to answer what the host wants."""

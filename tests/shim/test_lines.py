@@ -38,11 +38,12 @@ def test_lines_come_whole_however_they_are_cut(texts: list[bytes], rest: bytes, 
 def test_a_line_over_the_limit_is_left_out_and_the_others_are_not(
     texts: list[bytes], cuts: list[int]
 ) -> None:
-    cutter = Cutter(6)
+    overlong: list[None] = []
+    cutter = Cutter(6, lambda: overlong.append(None))
     data = b"".join([text + b"\n" for text in texts])
     found = [line for piece in pieces(data, cuts) for line in cutter.cut(piece)]
     assert [line for line in found if len(line) <= 7] == [text + b"\n" for text in texts if len(text) <= 6]
-    assert len(found) + cutter.overlong == len(texts)
+    assert len(found) + len(overlong) == len(texts)
 
 
 def test_a_line_in_very_many_pieces_is_no_large_work() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcppd_shim import scan
-from mcppd_shim.scan import Message, key_of, look, value_of
+from mcppd_shim.scan import key_of, look, value_of
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
@@ -45,9 +45,9 @@ def expected(message: dict[str, Any]) -> tuple[Any, Any]:
     )
 
 
-def seen(message: Message) -> tuple[Any, Any]:
-    method = message.method.decode("utf-8", "surrogatepass")
-    return json.loads(message.id) if message.id else None, method
+def seen(message: tuple[bytes, bytes]) -> tuple[Any, Any]:
+    ident, method = message
+    return json.loads(ident) if ident else None, method.decode("utf-8", "surrogatepass")
 
 
 @settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -57,12 +57,96 @@ def test_a_line_is_seen_as_json_reads_it(
 ) -> None:
     text = json.dumps(message, separators=separators, ensure_ascii=is_ascii)
     found = look(text.encode("utf-8", "surrogatepass") + b"\n")
-    assert isinstance(found, Message)
+    assert isinstance(found, tuple)
     ident, method = seen(found)
     if not method and {"result", "error"} & set(message):
         message.pop("method", None)  # what answers asks for nothing
     if not (method.startswith("notifications/") and ident is None):  # those have no id
         assert (ident, method) == expected(message)
+
+
+ORDERS = st.sampled_from(["jsonrpc id method params", "method params jsonrpc id"])
+PIECES = st.sampled_from(
+    [
+        b"",
+        b",",
+        b"}",
+        b'"',
+        b"1",
+        b"\\",
+        b" ",
+        b"\r",
+        b'"a":1,',
+        b"{},",
+        b'},"jsonrpc":"2.0","id":7',
+        b',"method":"b"',
+    ]
+)
+
+
+@st.composite
+def usual_lines(draw: st.DrawFn) -> bytes:
+    """Lines as most clients write them, some with a piece that stands in for another."""
+    members = {"jsonrpc": "2.0", "id": draw(IDS), "method": draw(METHODS), "params": draw(VALUES)}
+    members["params"] = draw(st.sampled_from([{}, {"x": members["params"]}, members["params"]]))
+    message = {name: members[name] for name in draw(ORDERS).split()}
+    line = json.dumps(message, separators=draw(SEPARATORS), ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    )
+    at = draw(st.integers(0, len(line)))
+    return line[:at] + draw(PIECES) + line[at + draw(st.integers(0, 3)) * draw(st.integers(0, 1)) :] + b"\n"
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; ValueError if it has a member twice, of which one or the other may count."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("twice")
+    return dict(pairs)
+
+
+@settings(max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(usual_lines())
+def test_the_short_way_of_usual_lines_comes_to_the_same_as_the_long_one(line: bytes) -> None:
+    try:
+        json.loads(line.decode("utf-8", "surrogatepass"), object_pairs_hook=once)
+    except ValueError:
+        return  # the daemon refuses it, whatever is seen in it
+    found = look(line)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan, "FRONTS", ())
+        patch.setattr(scan, "METHOD", b"none")
+        walked = look(line)
+    assert isinstance(found, tuple)
+    assert isinstance(walked, tuple)
+    assert seen(found) == seen(walked)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"method":"a","method":"b","params":{},"jsonrpc":"2.0","id":7}\n', (b"7", b"b")),
+        (b'{"method":"a","params":{},"jsonrpc":"2.0","x":%b}\n' % (b"1" * 70), (b"", b"a")),
+        (b'{"method":"a","params":{},"jsonrpc":"2.0","id":77\n', (b"", b"")),
+    ],
+    ids=["a member twice", "a long number last", "broken off"],
+)
+def test_what_only_begins_or_ends_as_usual_goes_the_long_way(
+    line: bytes, message: tuple[bytes, bytes]
+) -> None:
+    assert look(line) == message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{"a":{}}}\n',
+        b'{"jsonrpc": "2.0", "id": 12, "method": "tools/call", "params": {"a": {}}}\n',
+        b'{"method":"tools/call","params":{"a":{}},"jsonrpc":"2.0","id":12}\n',
+    ],
+)
+def test_usual_lines_go_the_short_way(line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "_members", None)
+    assert look(line) == (b"12", b"tools/call")
 
 
 @settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -46,6 +46,15 @@ def test_a_question_of_a_dead_daemon_is_cancelled_and_its_answer_dropped(scene: 
     scene.assert_quiet()
 
 
+def test_a_question_with_the_id_of_a_call_is_no_answer_to_it(scene: Scene) -> None:
+    scene.ask(request(1, "tools/call"))
+    assert scene.tell(request(1, "elicitation/create"))["method"] == "elicitation/create"
+    scene.next_daemon()
+    assert said(scene.host)["params"]["requestId"] == 1
+    lost_call(said(scene.host), 1)
+    scene.assert_quiet()
+
+
 def test_a_question_that_is_answered_or_taken_back_is_over(scene: Scene) -> None:
     scene.tell(QUESTION)
     scene.ask(result("mcppd-1:ask:1", {"action": "decline"}))
