@@ -27,6 +27,8 @@ LEVELS: Final = {
 }
 CAP: Final = 2 * 1024 * 1024
 """Bytes of the log file before it is put aside; one older file is kept."""
+LINES: Final = 16
+"""Between two looks at how full it is: a few kilobytes."""
 
 
 PRIORITIES: Final = {
@@ -39,6 +41,18 @@ PRIORITIES: Final = {
 """The journal's priorities (sd-daemon(3))."""
 
 
+class LineFormatter(logging.Formatter):
+    """A line with the time of day, which is written out once for all lines of a second."""
+
+    _second = -1
+    _shown = ""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - logging's name
+        if int(record.created) != self._second:
+            self._second, self._shown = int(record.created), super().formatTime(record, datefmt)
+        return self._shown
+
+
 class JournalFormatter(logging.Formatter):
     """Each line with its priority before it, as the journal reads stderr; it has a clock of its own."""
 
@@ -48,11 +62,17 @@ class JournalFormatter(logging.Formatter):
 
 
 class CappedFile(RotatingFileHandler):
-    """A file that is put aside when it is full; how full is asked of the file, not of each line, made twice for it."""
+    """A file that is put aside when it is full; how full is asked of the file, now and then, not of each line."""
+
+    _unasked = 0  # lines since it was asked
 
     def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - logging's name
         if self.stream is None:  # it could not be opened the last time
             self.stream = self._open()
+        self._unasked += 1
+        if self._unasked < LINES:
+            return False
+        self._unasked = 0
         return os.fstat(self.stream.fileno()).st_size >= self.maxBytes
 
 
@@ -70,7 +90,7 @@ def set_up(path: str | None, level: str | None, *, is_journal: bool = False) -> 
     if is_journal and path is None:
         handler.setFormatter(JournalFormatter())
     else:
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname).1s %(message)s", "%H:%M:%S"))
+        handler.setFormatter(LineFormatter("%(asctime)s %(levelname).1s %(message)s", "%H:%M:%S"))
     logger.handlers[:] = [handler]
     logger.setLevel(LEVELS.get((level or "").strip().lower(), logging.INFO))
     logger.propagate = False

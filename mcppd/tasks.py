@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Coroutine, Generator
+from collections.abc import Coroutine, Generator
 from contextvars import Context
-from typing import Any, TypeVar, cast
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 logger = logging.getLogger("mcppd")
 
@@ -14,11 +15,15 @@ Result = TypeVar("Result")
 
 
 class Tasks(asyncio.TaskGroup):
-    """A TaskGroup in which an escaped exception doesn't cancel the siblings: the daemon outlives its own faults."""
+    """A TaskGroup in which a task that fails doesn't cancel its siblings: the daemon outlives its own faults."""
 
     def __init__(self) -> None:
         super().__init__()
         self._all: set[asyncio.Task[Any]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._running = asyncio.get_running_loop()
+        return await super().__aenter__()
 
     def create_task(
         self,
@@ -27,14 +32,10 @@ class Tasks(asyncio.TaskGroup):
         name: str | None = None,
         context: Context | None = None,
     ) -> asyncio.Task[Result]:
-        """Run something in a task of this group; where it fails that is logged, and its result is None."""
-        guarded = cast("Coroutine[Any, Any, Result]", _guarded(cast("Awaitable[Result]", coro)))
-        task = super().create_task(guarded, name=name, context=context)
+        """Run something in a task of this group; where it fails that is logged."""
+        task = self._running.create_task(coro, name=name, context=context)
         self._all.add(task)
-        task.add_done_callback(self._all.discard)
-        task.add_done_callback(
-            lambda _: coro.close()
-        )  # one that is cancelled before its first step never began it
+        task.add_done_callback(self._ended)
         return task
 
     async def end(self, limit: float) -> None:
@@ -44,10 +45,24 @@ class Tasks(asyncio.TaskGroup):
         for task in list(self._all):
             task.cancel()
 
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Wait for all tasks; where the body failed, or the wait is cancelled, they are cancelled first."""
+        try:
+            while self._all and error is None:
+                await asyncio.wait(self._all)
+        finally:
+            for task in list(self._all):
+                task.cancel()
+            while self._all:
+                await asyncio.wait(self._all)
+        await super().__aexit__(kind, error, traceback)
 
-async def _guarded(work: Awaitable[Result]) -> Result | None:
-    try:
-        return await work
-    except Exception:
-        logger.exception("something failed inside mcppd; the rest goes on")
-        return None
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._all.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("something failed inside mcppd; the rest goes on", exc_info=error)

@@ -20,6 +20,7 @@ from jsonschema.protocols import Validator
 from mcppd.core.schema_text import path_text, raised, short, shown
 from mcppd.core.shapes import Path
 from mcppd.core.subschemas import BROKEN, validator_of
+from mcppd.core.surely import Check, surely_fits
 
 Error: TypeAlias = Any  # jsonschema's ValidationError, each field of which is Unset to a type checker
 Errors: TypeAlias = list[Error]
@@ -39,7 +40,9 @@ MAX_NAMES: Final = 10  # names of properties in a fault
 MAX_LINE: Final = 600  # characters of a fault
 MAX_NESTING: Final = 8  # forms within forms that are looked into for the nearest
 
-_validators: dict[int, tuple[Any, Validator]] = {}  # by identity: the schema beside it keeps its id taken
+_validators: dict[
+    int, tuple[Any, tuple[Validator, Check]]
+] = {}  # by identity: the schema beside it keeps its id taken
 
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -61,7 +64,9 @@ _ALTERNATIVES: Final = ("anyOf", "oneOf")
 def accept(schema: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The arguments, converted where the schema asks for it and nothing is lost, and what is still wrong."""
     try:
-        validator = _validator(schema)
+        validator, surely = _validator(schema)
+        if surely(arguments):
+            return dict(arguments), []
         errors = _errors(validator, arguments)
         value: Any = arguments
         if errors:
@@ -74,17 +79,19 @@ def accept(schema: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], list
 def check_value(schema: Any, value: Any) -> list[str]:
     """What is wrong with a value that is taken as it is (`structuredContent`)."""
     try:
-        return _told(_errors(_validator(schema), value))
+        validator, surely = _validator(schema)
+        return [] if surely(value) else _told(_errors(validator, value))
     except BROKEN as error:
         return [_unchecked(error)]
 
 
-def _validator(schema: Any) -> Validator:
-    """The validator of a schema, made once: schemas never change, so identity is enough."""
+def _validator(schema: Any) -> tuple[Validator, Check]:
+    """What judges by a schema, made once: schemas never change, so identity is enough."""
     known = _validators.get(id(schema))
     if known is not None:
         return known[1]
-    made = validator_of({} if schema is None else schema)
+    whole = {} if schema is None else schema
+    made = validator_of(whole), surely_fits(whole)
     if len(_validators) >= MAX_VALIDATORS:
         del _validators[next(iter(_validators))]
     _validators[id(schema)] = (schema, made)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcppd.core.modules import Settings
+from mcppd.core.values import value
 
 DEFAULT_TIMEOUT: Final = 30.0
 """Seconds that a call may take where nobody says otherwise (CONTRACT: MCPP_TIMEOUT_SECONDS)."""
@@ -38,11 +39,13 @@ class AgentEnvironment:
     It holds the agent's whole environment, so it shows nothing of itself.
     """
 
-    __slots__ = ("_agent", "_daemon", "_made")
+    __slots__ = ("_agent", "_daemon", "_limit", "_made")
 
     def __init__(self, daemon: Mapping[str, str], agent: Mapping[str, str]) -> None:
         self._daemon = daemon
         self._agent = agent
+        limits = (parse_timeout(env.get("MCPP_TIMEOUT_SECONDS")) for env in (agent, daemon))
+        self._limit = next((limit for limit in limits if limit is not None), DEFAULT_TIMEOUT)
         self._made: dict[int, tuple[Settings, dict[str, str]]] = {}
 
     def get(self, name: str) -> str | None:
@@ -66,11 +69,7 @@ class AgentEnvironment:
 
         What the module's files say holds, else the agent's environment, else the daemon's, else 30.
         """
-        of_environments = (
-            parse_timeout(env.get("MCPP_TIMEOUT_SECONDS")) for env in (self._agent, self._daemon)
-        )
-        choices = (said, *of_environments, DEFAULT_TIMEOUT)
-        return next(choice for choice in choices if choice is not None) or None
+        return (self._limit if said is None else said) or None
 
     def secrets(self, settings: Settings) -> tuple[str, ...]:
         """The values that the registry's `env:` and `pass_env:` give a module; no log may have them."""
@@ -95,7 +94,7 @@ class Spent:
     has_begun: bool = False  # a worker was told to run it, so its outcome is the author's
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CallContext:
     """Everything about a call that isn't its tool or its arguments."""
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from mcppd.core.batches import Batch
 from mcppd.core.jsonrpc import Id
 from mcppd.core.kinds import Kind
+from mcppd.core.values import value
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class InputRequired:
 # What follows from a message
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Send:
     """Write this: a whole line, newline included."""
 
@@ -97,7 +98,7 @@ class Retry:
     state: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CallTool:
     """Call a tool, then `finish` the ticket."""
 
@@ -107,7 +108,7 @@ class CallTool:
     retry: Retry | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class GetPrompt:
     """Get a prompt, then `finish` the ticket."""
 
@@ -117,7 +118,7 @@ class GetPrompt:
     retry: Retry | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ReadResource:
     """Read a resource, then `finish` the ticket."""
 
@@ -134,7 +135,7 @@ class Reference:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Complete:
     """Complete the value of an argument, then `finish` the ticket."""
 
@@ -145,7 +146,7 @@ class Complete:
     known: dict[str, str]  # the other arguments, as far as they are settled
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class List:
     """List what there is of a kind from a cursor on, then `finish` the ticket with a Page."""
 

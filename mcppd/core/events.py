@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from mcppd.core.reports import Report
+from mcppd.core.values import value
 
 SHORTEST_WAIT: Final = 0.001
 """Seconds that a call waited for a worker, from which on people are told: less is no waiting."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CallEnded:
     """A call was answered, or nobody waits for its answer any more."""
 

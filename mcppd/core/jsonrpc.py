@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from itertools import islice
 from math import isfinite
 from typing import Any, Final, NoReturn, TypeAlias
@@ -15,6 +14,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 import orjson
 
 from mcppd.core.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+from mcppd.core.values import value
 
 Id: TypeAlias = str | int
 
@@ -43,7 +43,7 @@ _PART: Final = re.compile(rf"{_STRING}?|[\[{{,]".encode(), re.DOTALL)
 _ID_VALUE: Final = re.compile(rf"\s*:\s*({_STRING}|-?[0-9]{{1,4000}}(?![0-9.eE]))", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Request:
     """Asks for an answer; `params` is empty where there were none."""
 
@@ -52,7 +52,7 @@ class Request:
     params: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Notification:
     """Is never answered; so params that aren't an object count as none."""
 
@@ -60,7 +60,7 @@ class Notification:
     params: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Response:
     """The peer's answer to a request of ours; `id` is None where it names nothing that could be ours."""
 
@@ -69,7 +69,7 @@ class Response:
     error: Any
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Invalid:
     """Something that has to be answered with an error."""
 

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import orjson
 
+from mcppd.core.values import value
+
 OUTPUT: Final = 100_000
 """Bytes of the texts of a result where neither file says anything: 25,000 tokens, the most that any client puts before
 its model; what is longer each of them cuts in its own way, or puts into a file (PROTOCOL 4.4)."""
@@ -21,7 +23,7 @@ class Whole:
     is_structured: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolResult:
     """What a call came to; `content` and `structured` are JSON texts in UTF-8.
 

@@ -45,7 +45,9 @@ def is_young(stamps: Iterable[Stamp], reach: float = YOUNG, now: float | None = 
 
 def differing(stamps: Mapping[str, Stamp], seen: Mapping[str, Stamp] = NOTHING_SEEN) -> bool:
     """Whether one of these paths isn't what it was; of those that were `seen` a moment ago, as they were then."""
-    return any((seen[path] if path in seen else stamp(path)) != known for path, known in stamps.items())
+    if seen:
+        return any((seen[path] if path in seen else stamp(path)) != known for path, known in stamps.items())
+    return [*map(stamp, stamps)] != [*stamps.values()]  # before each call, so with as little Python as can be
 
 
 def links_on(path: str) -> Iterator[str]:

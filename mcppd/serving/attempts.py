@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from mcppd.core.catalog import Catalog
 from mcppd.core.errors import RetiredError, ToolError
 from mcppd.core.modules import Module
+from mcppd.core.values import value
 from mcppd.serving.seams import Served, Wanted
 
 LOOKUPS: Final = 5
@@ -18,7 +18,7 @@ no editing any more."""
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Seen:
     """What is served at one moment, and whether that is all that lies on the disk."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mcppd.core.calls import Ask, Log, Progress
 from mcppd.core.effects import CallTool, GetPrompt, Ticket, Work
 from mcppd.core.session import Session
+from mcppd.core.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Callbacks:
     """What a call may say to its client and ask of it; goes into its CallContext as it is.
 

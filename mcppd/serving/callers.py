@@ -9,6 +9,7 @@ from typing import Final
 from mcppd.core.calls import AgentEnvironment, CallContext, Spent
 from mcppd.core.effects import Ticket
 from mcppd.core.modules import Module
+from mcppd.core.values import value
 from mcppd.core.workspace import Hints, choose_workspace
 from mcppd.serving.callbacks import Callbacks
 
@@ -26,9 +27,25 @@ class Caller:
     meta_tools: bool = False
     roots: tuple[str, ...] = ()
     roots_known: asyncio.Event = field(default_factory=asyncio.Event)
+    _chosen: tuple[Hints, AgentEnvironment, tuple[str, ...], str, str] | None = (
+        None  # a workspace, and by what
+    )
+
+    def workspace(self, scope: str) -> str:
+        """Where calls of a module of this scope work. Raises ToolError where a local one would have no workspace."""
+        by = self._chosen  # as long as it is by the same, it is the same: nobody changes those
+        if (
+            by is None
+            or by[0] is not self.hints
+            or by[1] is not self.environment
+            or by[2:4] != (self.roots, scope)
+        ):
+            path = choose_workspace(self.hints, self.environment.get, self.roots, scope)
+            by = self._chosen = self.hints, self.environment, self.roots, scope, path
+        return by[4]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Origin:
     """Where a request comes from, and how its client is reached while it is served."""
 
@@ -46,12 +63,11 @@ class Origin:
                     await caller.roots_known.wait()
             except TimeoutError:
                 caller.roots_known.set()  # a client that doesn't answer is asked for nothing more
-        workspace = choose_workspace(caller.hints, caller.environment.get, caller.roots, module.scope)
         return CallContext(
             session=caller.session,
             client_name=client.name if client else "unknown",
             client_version=client.version if client else "",
-            workspace=workspace,
+            workspace=caller.workspace(module.scope),
             environment=caller.environment,
             progress=self.callbacks.progress,
             log=self.callbacks.log,

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any, Final
 
 from mcppd.core.calls import Spent
@@ -36,6 +35,7 @@ from mcppd.core.jsonrpc import encode_error
 from mcppd.core.kinds import Kind
 from mcppd.core.results import ToolResult
 from mcppd.core.session import Session
+from mcppd.core.values import value
 from mcppd.core.workspace import Hints
 from mcppd.serving.answers import Caller
 from mcppd.serving.asking import Asking
@@ -49,7 +49,7 @@ IN_FLIGHT_LIMIT: Final = 1000
 """Requests of one connection that may be open; beyond it nothing is read from it until some are answered."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Running:
     """A request that is being served."""
 

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import select
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from mcppd.core.errors import McppdError
@@ -32,7 +32,7 @@ Frame = TypeVar("Frame", covariant=True)
 class Framing(Protocol[Frame]):
     """Turns chunks of bytes into frames."""
 
-    def feed(self, data: bytes) -> Iterable[Frame]:
+    def feed(self, data: bytes) -> Sequence[Frame]:
         """The frames that these bytes complete; raises McppdError where the stream can't go on."""
         ...
 
@@ -124,10 +124,16 @@ class Link(asyncio.Protocol, Generic[Frame]):
     def data_received(self, data: bytes) -> None:
         assert self._receiver is not None
         try:
-            self._frames.extend(self._framing.feed(data))
+            frames = self._framing.feed(data)
         except McppdError:
             self.abort()
             return
+        if (
+            len(frames) == 1 and not self._frames and not self._is_paused
+        ):  # as mostly: it needn't wait for a turn
+            self._give(frames[0])
+            return
+        self._frames.extend(frames)
         if self._turn is None:
             self._take()
 
@@ -149,16 +155,19 @@ class Link(asyncio.Protocol, Generic[Frame]):
 
     def _take(self) -> None:
         """Take the frames of one turn."""
-        assert self._receiver is not None
         self._turn = None
         for _ in range(min(TURN, len(self._frames))):
             if self._is_paused or self.is_closed:
                 break
-            try:
-                self._receiver.receive(self._frames.popleft())
-            except Exception:  # a fault of ours must not end somebody's connection
-                logger.exception("a frame could not be taken; the connection goes on")
+            self._give(self._frames.popleft())
         self._go_on()
+
+    def _give(self, frame: Frame) -> None:  # type: ignore[misc] # a link gives what its framing makes
+        assert self._receiver is not None
+        try:
+            self._receiver.receive(frame)
+        except Exception:  # a fault of ours must not end somebody's connection
+            logger.exception("a frame could not be taken; the connection goes on")
 
     def _go_on(self) -> None:
         """Take the next frames soon, or read more where there are none."""

@@ -172,7 +172,7 @@ class Crew:
 
     def serve_waiting(self, worker: Worker | None = None) -> None:
         """Give an idle worker, and the leave to make others, to the sessions whose turn it is."""
-        if self.is_held:
+        if self.is_held or not self.waiting:
             return
         if worker is not None and worker.state is State.IDLE and (waiter := self._queue.next()) is not None:
             worker.state = State.BUSY  # idle -> busy

@@ -146,7 +146,8 @@ class WorkerPool:
         if module.generation is None:
             raise ToolError(f"module {module.name!r} can't be loaded: {module.fault}")
         limit = context.environment.time_limit(limits.timeout if limits else module.settings.timeout)
-        return await self._run(module, request | surroundings(module, context, limit), context, limit)
+        request.update(surroundings(module, context, limit))
+        return await self._run(module, request, context, limit)
 
     async def _run(
         self,

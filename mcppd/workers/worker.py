@@ -26,6 +26,7 @@ from mcppd.core.faults import Fault
 from mcppd.core.framing import BlobFraming, FramingError, encode_frame
 from mcppd.core.generation import Generation
 from mcppd.core.modules import Module
+from mcppd.core.values import value
 from mcppd.transport.link import Link
 from mcppd.workers.asking import Clock, OpenQuestions, Spawn
 from mcppd.workers.bounds import bounds_of
@@ -51,7 +52,7 @@ class State(enum.Enum):
     ENDED = "ended"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answer:
     """A worker's answer to one request: the header and the bytes that came with it."""
 
@@ -144,7 +145,7 @@ class Worker:
         context: CallContext,
         limit: float | None,
     ) -> Answer:
-        """Run one call; `request` is the call frame without its id. Raises WorkerEndedError, TimeoutError.
+        """Run one call; `request` is the call frame, which gets its number here. Raises WorkerEndedError, TimeoutError.
 
         Where the call ends at a question, the reason for that is raised: whatever `context.ask` raised.
         """
@@ -154,9 +155,8 @@ class Worker:
         same = environment is self.environment
         self.environment = environment
         try:
-            return await self._ask(
-                request | {"op": "call", "id": self._call, "env": None if same else environment}, limit
-            )
+            request.update(op="call", id=self._call, env=None if same else environment)
+            return await self._ask(request, limit)
         finally:
             self._context = None
             self._end_questions()
