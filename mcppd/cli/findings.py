@@ -6,12 +6,14 @@ import glob
 import json
 import os
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from mcppd.cli import sources
+from mcppd.cli.import_needs import absent_imports
 from mcppd.core.catalog import build_catalog, make_offer
 from mcppd.core.documents import Document
 from mcppd.core.errors import FaultError
@@ -129,8 +131,12 @@ def _modules(modules: Iterable[Loaded], checked: Checked) -> None:
     taken: dict[str, str] = {}
     served = []
     documents: dict[str, Document] = {}
-    for loaded in modules:
+    for each in modules:
         checked.modules += 1
+        loaded = each
+        if (of_entry := each.entry.fault) is not None:  # which would hide what is wrong with the module
+            checked.add([Finding(True, of_entry)])
+            loaded = load(each.directory, replace(each.entry, fault=None), None, Look())
         checked.add(_module_fault(loaded))
         checked.add(_sources(loaded))
         if loaded.manifest is None:
@@ -208,6 +214,18 @@ def _sources(loaded: Loaded) -> Iterator[Finding]:
             return
     for problem in problems:
         yield Finding(problem.pop("is_error"), Fault(**problem))
+    if python is None:
+        yield from _absent(loaded)
+
+
+def _absent(loaded: Loaded) -> Iterator[Finding]:
+    """The packages that the module's import would miss."""
+    for each in absent_imports(loaded.directory, loaded.files):
+        wrong = (
+            f"imports {each.name}, which isn't installed for {sys.executable}: install it there, or name a virtual "
+            "environment that has it (`python:` at the module's entry in tools.yaml)"
+        )
+        yield Finding(False, Fault(wrong, each.file, each.line, each.column))
 
 
 def _problems_by(python: str, paths: list[str], entry: str, needed: Sequence[str]) -> list[sources.Problem]:

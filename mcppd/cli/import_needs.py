@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeGuard
 
 from mcppd.core.calls import BASE_NAMES, OWN_NAMES
 
@@ -29,14 +29,43 @@ class Needs:
 
 def needs_of(directory: str, files: Mapping[str, bytes]) -> Needs:
     """The needs of a module's sources; a file that doesn't compile has none."""
-    trees = [tree for path, content in files.items() if path.endswith(".py") for tree in _trees(content)]
-    texts = {text for tree in trees for text in _texts(tree)}  # names put into sys.modules stand there
-    imported = {name for tree in trees for name in _imported(tree)} - texts
+    trees = [tree for _, tree in _all_trees(files)]
     variables = {name for tree in trees for name in _variables(tree)}
     return Needs(
         tuple(sorted(name for name in variables if not _is_given(name))),
-        tuple(sorted(name for name in imported if _is_absent(name, directory))),
+        tuple(sorted({each.name for each in absent_imports(directory, files)})),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentImport:
+    """An import of a package that this Python doesn't have."""
+
+    name: str
+    file: str
+    line: int
+    column: int  # counted from 1
+
+
+def absent_imports(directory: str, files: Mapping[str, bytes]) -> list[AbsentImport]:
+    """The imports of a module's sources that would fail here, each package once; none where `sys.path` is changed."""
+    trees = _all_trees(files)
+    texts = {text for _, tree in trees for text in _texts(tree)}  # names put into sys.modules stand there
+    known: dict[str, bool] = dict.fromkeys(texts, False)
+    found = []
+    for path, tree in trees:
+        for name, node in _imported(tree):
+            if name not in known:
+                known[name] = _is_absent(name, directory)
+                if known[name]:
+                    found.append(AbsentImport(name, path, node.lineno, node.col_offset + 1))
+    return [] if any(_changes_path(tree) for _, tree in trees) else found
+
+
+def _all_trees(files: Mapping[str, bytes]) -> list[tuple[str, ast.Module]]:
+    return [
+        (path, tree) for path, content in files.items() if path.endswith(".py") for tree in _trees(content)
+    ]
 
 
 def _trees(content: bytes) -> Iterator[ast.Module]:
@@ -54,19 +83,31 @@ def _texts(tree: ast.Module) -> Iterator[str]:
             yield node.value.partition(".")[0]
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    """The first names of what is imported in any case, wherever it stands."""
-    tried = [
-        node for node in ast.walk(tree) if isinstance(node, ast.Try) and any(map(_excuses, node.handlers))
-    ]
+def _imported(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    """(first name, where) of what is imported in any case, wherever it stands."""
+    tried = [node for node in ast.walk(tree) if _may_fail(node)]
     excused = {id(node) for each in tried for statement in each.body for node in ast.walk(statement)}
     for node in ast.walk(tree):
         if id(node) in excused:
             continue
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
+            yield from ((alias.name.partition(".")[0], node) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            yield node.module.partition(".")[0]
+            yield node.module.partition(".")[0], node
+
+
+def _may_fail(node: ast.AST) -> TypeGuard[ast.Try | ast.If]:
+    """Whether what is imported in the body may be missing: it is tried, or for type checkers alone."""
+    if isinstance(node, ast.If):
+        return _is_named(node.test, "TYPE_CHECKING")
+    return isinstance(node, ast.Try) and any(map(_excuses, node.handlers))
+
+
+def _changes_path(tree: ast.Module) -> bool:
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "path" and _is_named(node.value, "sys")
+        for node in ast.walk(tree)
+    )
 
 
 def _excuses(clause: ast.ExceptHandler) -> bool:

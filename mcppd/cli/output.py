@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -61,15 +61,16 @@ def rich_console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
-def print_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    """Print a table on a terminal; nothing if it would be empty."""
+def print_table(columns: Sequence[str], rows: Iterable[Iterable[str]], *, is_cut: bool = False) -> None:
+    """Print a table on a terminal, nothing if it would be empty. `is_cut`: rows are lines, last cells cut to fit."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        is_last = is_cut and column == columns[-1]
+        table.add_column(column, overflow="ellipsis" if is_last else "fold", no_wrap=is_last)
     for row in rows:
         table.add_row(*(Text(printable(cell), style=STYLES.get(cell, "")) for cell in row))
     if table.row_count:

@@ -109,6 +109,29 @@ def test_everything_wrong_is_a_line_in_order_of_file_and_line(cli: Cli) -> None:
     assert printed[-1] == "tools.yaml: 3 modules, 3 tools: 6 errors, 6 warnings"
 
 
+def test_a_wrong_option_of_an_entry_hides_nothing_that_is_wrong_with_its_module(cli: Cli) -> None:
+    module(cli, "a", manifest="name: a\ntools: [{name: 3}]\n")
+    write(cli, tools_yaml="modules:\n  - {path: tools/a, workers: many}\n")
+    printed = lines(cli, "tools.yaml", status=1)
+    assert places(printed) == ["tools.yaml:2:30: error", "tools/a/tool.yaml:2:10: error"]
+
+
+def test_a_package_that_is_not_installed_is_a_warning_where_it_is_imported(cli: Cli) -> None:
+    tried = "try:\n    import not_there_too\nexcept ImportError:\n    pass\n"
+    typed = "if TYPE_CHECKING:\n    import not_there_for_types\n"
+    module(
+        cli,
+        "a",
+        source=f"import json\n\nimport not_there.below\nfrom not_there import x\n{tried}{typed}{EXECUTE}",
+    )
+    module(cli, "b", source=f"import sys\nsys.path.append('/elsewhere')\nimport not_there\n{EXECUTE}")
+    write(cli, tools_yaml="modules:\n  - path: tools/*\n")
+    (warning, _) = lines(cli, "tools.yaml", status=0)
+    assert warning.startswith(
+        "tools/a/mcpptool.py:3:1: warning: imports not_there, which isn't installed for "
+    )
+
+
 def test_warnings_alone_are_no_failure(cli: Cli) -> None:
     module(cli, "a", "name: a\ntools: [{name: a, inputSchema: {type: object}}]\n")
     assert places(lines(cli, "tools/a", status=0)) == ["tools/a/tool.yaml:2:9: warning"]

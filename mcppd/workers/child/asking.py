@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final, Protocol
 
-from .values import UnsendableError, plain, type_name
+from .values import UnsendableError, a_type, plain
 from .wire import MAX_FRAME, FrameTooLongError, Wire
 
 KINDS: Final = ("elicit", "sample", "roots")
@@ -251,7 +251,7 @@ def _asked(question: Any, at: int) -> tuple[str, Mapping[str, Any]]:
                 f"ask_all: question {at} is of the kind {kind[:40]!r}; there are {', '.join(KINDS)}"
             )
     raise TypeError(
-        f'ask_all: question {at} is a {type_name(question)}; expected a pair such as ("elicit", {{"message": …}})'
+        f'ask_all: question {at} is {a_type(question)}; expected a pair such as ("elicit", {{"message": …}})'
     )
 
 

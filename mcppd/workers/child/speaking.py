@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .rates import Rate
-from .values import UnsendableError, clean, encode, plain, type_name
+from .values import UnsendableError, a_type, clean, encode, plain, type_name
 from .wire import MAX_FRAME, FrameTooLongError, Wire
 
 PROGRESS_INTERVAL: Final = 0.05
@@ -101,7 +101,7 @@ def _loggable(data: Any) -> Any:
     try:
         return plain(data)
     except UnsendableError as error:
-        return f"(a {type_name(data)} that can't be logged: {error.at('data')})"
+        return f"({a_type(data)} that can't be logged: {error.at('data')})"
 
 
 def _number(value: Any, name: str) -> int | float | None:

@@ -121,6 +121,12 @@ def type_name(value: object) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
+def a_type(value: object) -> str:
+    """The same with its article: "a set", "an object"."""
+    name = type_name(value)
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
 @contextmanager
 def exact_integers() -> Iterator[None]:
     """Lift the interpreter's limit on the digits of an integer, which is there for text from strangers."""
@@ -168,7 +174,7 @@ class _Conversion:
         except (UnsendableError, RecursionError):
             raise
         except Exception as error:
-            raise UnsendableError(f"is a {type_name(value)} that can't be read: {_told(error)}") from error
+            raise UnsendableError(f"is {a_type(value)} that can't be read: {_told(error)}") from error
         finally:
             self._above.discard(id(value))
 
@@ -220,7 +226,7 @@ class _Conversion:
         converted = _asked(value)
         if converted is not value:
             return self.of(converted)
-        raise UnsendableError(f"is a {type_name(value)}; {_advice(value)}")
+        raise UnsendableError(f"is {a_type(value)}; {_advice(value)}")
 
     def _sequence(self, value: Any) -> list[Any]:
         if _count(value) > self._room:
@@ -268,7 +274,7 @@ def _key(key: Any) -> str:
                 return int.__repr__(key)
         case float():
             return json.dumps(float.__float__(key))
-    raise UnsendableError(f"has a key that is a {type_name(key)} ({_told(key)}); keys in JSON are text")
+    raise UnsendableError(f"has a key that is {a_type(key)} ({_told(key)}); keys in JSON are text")
 
 
 def _asked(value: Any) -> Any:
