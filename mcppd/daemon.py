@@ -183,7 +183,7 @@ class Daemon:
         if not self._is_stopping:
             self._is_stopping = True
             self._supervision.stopping()
-            self._tell(Stopping())
+            self._tell(Stopping(is_followed=self._leaving.reason is Ending.RESTART))
 
     async def _end_when_idle(self) -> None:
         await self._leaving.wait_idle()

@@ -8,6 +8,7 @@ sockets in the place of the old ones and says so (`mcppd/moved`); then every shi
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 from enum import IntEnum
@@ -116,14 +117,13 @@ class Leaving:
 
     async def _is_followed(self) -> bool:
         """Leave the lock to the one that follows; whether it has come, or somebody else has."""
+        self._moved.clear()  # whoever said so before meant nothing
         self._door.release_lock()
         self._free.set()
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FOLLOWED_LIMIT):
                 await self._moved.wait()
-        except TimeoutError:
-            return not self._takes_back()
-        return True
+        return not self._takes_back()  # whatever was said: who follows holds the lock
 
     def _takes_back(self) -> bool:
         try:

@@ -268,7 +268,8 @@ class Way:
             return ""
         log = daemon_log(self._environ)
         lines = _tail(log, self._log_start).splitlines()
-        return f"; see {log}: " + (" | ".join(lines[-LOG_LINES:]) or "(nothing was written)")
+        newest = {line.partition(" ")[2]: line for line in lines}  # each attempt writes it at another time
+        return f"; see {log}: " + (" | ".join([*newest.values()][-LOG_LINES:]) or "(nothing was written)")
 
 
 def _size(path: str) -> int:

@@ -109,7 +109,9 @@ def _summary(path: str, checked: Checked) -> str:
     found = f"{counted(checked.errors, 'error')}, {counted(checked.warnings, 'warning')}"
     items = (counted(count, WORDS[kind]) for kind, count in sorted(checked.items.items()))
     looked = ", ".join([counted(checked.modules, "module"), counted(checked.tools, "tool"), *items])
-    ignored = f"; ignored: {', '.join(map(_shown, checked.ignored))}" if checked.ignored else ""
+    bundled = str(registry_path().parent) + os.sep
+    own = [_shown(path) for path in checked.ignored if not path.startswith(bundled)]
+    ignored = f"; ignored: {', '.join(own)} (a name that begins with _ is a template's)" if own else ""
     return f"{_shown(path)}: {looked}: {found}{ignored}"
 
 

@@ -32,23 +32,23 @@ def command(*, config: str | None, socket: str | None, plain: bool, replace: boo
     claimed = take_place(config, socket, replace=replace)
     started = time.monotonic()
     from mcppd.cli.answers import duration
+    from mcppd.cli.dev_live import LiveView
     from mcppd.cli.dev_pen import Pen
+    from mcppd.cli.dev_plain import PlainView
     from mcppd.daemon import run
-    from mcppd.views import View
 
     pen = Pen(sys.stdout.fileno())
-    view: View
     if plain or not is_terminal():
-        from mcppd.cli.dev_plain import PlainView
-
-        view = PlainView(pen)
+        view: PlainView | LiveView = PlainView(pen)
     else:
-        from mcppd.cli.dev_live import LiveView
-
         view = LiveView(pen, _shim_command(config, socket))
     status = run(claimed, view=view)
     if status == 0:
-        pen.say_last(f"mcppd has stopped after {duration(time.monotonic() - started)}\n")
+        after = duration(time.monotonic() - started)
+        if view.is_followed:
+            pen.say_last(f"another daemon has taken the place of this one after {after} (`mcppd restart`)\n")
+        else:
+            pen.say_last(f"mcppd has stopped after {after}\n")
     return status
 
 

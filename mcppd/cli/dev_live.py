@@ -15,7 +15,7 @@ from mcppd.cli.dev_news import Warned, Warnings, clock
 from mcppd.cli.dev_pen import Bell, Pen
 from mcppd.cli.dev_picture import Story, picture
 from mcppd.cli.dev_terminal import Screen
-from mcppd.core.events import Event
+from mcppd.core.events import Event, Stopping
 
 ENDINGS: Final = (signal.SIGHUP, signal.SIGQUIT)
 """What ends a view, and so the daemon, besides the daemon's own signals: a closed terminal, Ctrl-\\."""
@@ -32,6 +32,7 @@ class LiveView:
         self._pen = pen
         self._bell = Bell()
         self._story = Story()
+        self.is_followed = False  # another daemon has taken the place of this one
         self._is_shown = False
 
     def attach(self, log: logging.Logger) -> None:
@@ -41,6 +42,7 @@ class LiveView:
     def tell(self, event: Event) -> None:
         """Take in what happened."""
         self._story.take(clock(), event)
+        self.is_followed = event == Stopping(is_followed=True) or self.is_followed
         self._bell.ring()
 
     async def show(self, status: Callable[[], Mapping[str, Any]]) -> None:

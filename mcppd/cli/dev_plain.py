@@ -25,6 +25,7 @@ class PlainView:
         self._bell = Bell()
         self._untold: deque[tuple[str, News]] = deque(maxlen=KEPT)
         self._faults = Faults()
+        self.is_followed = False  # another daemon has taken the place of this one
         self._is_shown = False
 
     def attach(self, log: logging.Logger) -> None:
@@ -34,6 +35,7 @@ class PlainView:
     def tell(self, event: Event) -> None:
         """Take in what happened."""
         self._untold.append((clock(), event))
+        self.is_followed = event == Stopping(is_followed=True) or self.is_followed
         self._bell.ring()
 
     async def show(self, status: Callable[[], Mapping[str, Any]]) -> None:
@@ -104,6 +106,8 @@ def words(news: News) -> list[tuple[str, ...]]:
             return [("session", f"{agent} came, workspace {workspace or '(none)'}")]
         case SessionEnded(agent, calls, seconds):
             return [("session", f"{agent} went after {duration(seconds)}, {counted(calls, 'call')}")]
+        case Stopping(is_followed=True):
+            return [("stopping", "another daemon has taken the place of this one")]
         case Stopping():
             return [("stopping", "this daemon ends; calls that run may end first")]
         case Warned(level, text):

@@ -10,7 +10,7 @@ import click
 
 from mcppd.cli.daemons import Daemon, NoDaemonError, ask, daemon_options, find_daemon
 from mcppd.cli.errors import CommandError
-from mcppd.cli.output import say
+from mcppd.cli.output import one_line, say
 
 if TYPE_CHECKING:
     from mcppd.cli.import_plan import Plan, Row
@@ -133,7 +133,8 @@ def _say_rows(source: Source, plan: Plan) -> None:
 
 
 def _cells(row: Row) -> tuple[str, str, str]:
-    return row.name, "is there already" if row.fate == "there" else row.offers, row.directory
+    offers = "is there already" if row.fate == "there" else row.offers
+    return one_line(row.name), offers, one_line(row.directory)
 
 
 def _say_outcome(registry: RegistryFile, plan: Plan, *, dry_run: bool) -> None:

@@ -5,6 +5,7 @@ Each entry is read by itself, as our own registry would, so that what is wrong w
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -129,6 +130,11 @@ class _Reading:
             if key not in OPTIONS:
                 notes.append(f"its key `{key[:60]}:` means nothing here, and is not taken over")
                 continue
+            if key == "env" and isinstance(value, dict):
+                variables, said = self._variables(where, found["path"], value)
+                notes += said
+                options |= {"env": variables} if variables else {}
+                continue
             entry, faults = self._parsed(where, {"path": found["path"], key: value})
             if faults or entry is None:
                 why = faults[0].message if faults else "it can't be read"
@@ -148,6 +154,22 @@ class _Reading:
         if isinstance(names, list) and isinstance(own_names, list):
             merged["pass_env"] = [*dict.fromkeys(map(str, [*names, *own_names]))]
         return merged
+
+    def _variables(self, where: Path, path: Any, env: Mapping[Any, Any]) -> tuple[dict[str, str], list[str]]:
+        """The variables that can be taken over, numbers and booleans as text, and what is to be said of the others."""
+        found: dict[str, str] = {}
+        notes = []
+        for name, value in env.items():
+            text = value
+            if isinstance(value, bool | int | float):
+                text = json.dumps(value)
+                notes.append(f"its variable {name} is {text}, taken over as the text {text!r}")
+            _, faults = self._parsed(where, {"path": path, "env": {name: text}})
+            if faults:
+                notes.append(f"its variable {shown(name)} is not taken over: {faults[0].message}")
+            else:
+                found[name] = text
+        return found, notes
 
     def _parsed(self, where: Path, mapping: dict[str, Any]) -> tuple[Entry | None, tuple[Fault, ...]]:
         """An entry as our registry reads it; relative to MCPP_BASE_DIR where only that leads anywhere."""

@@ -39,6 +39,11 @@ def printable(text: str) -> str:
     return _CONTROLS.sub("�", text)
 
 
+def one_line(text: str) -> str:
+    """The text with its line breaks and other control characters written as escapes, so that it stays in its line."""
+    return "".join(each if each.isprintable() or each == " " else repr(each)[1:-1] for each in text)
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON: for people on a terminal, else in one line."""
     import json

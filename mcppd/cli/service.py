@@ -51,7 +51,12 @@ def install(*, dry_run: bool) -> None:
     Can be done again at any time, as after an upgrade or in another virtual environment: what
     is right already is kept. A daemon that runs without systemd is ended after its calls.
     """
-    searched = systemctl.reach()
+    try:
+        searched = systemctl.reach()
+    except systemctl.NoSystemdError:
+        if dry_run:
+            _say_without()
+        raise
     where = directory(searched, os.environ)
     daemon = _default_daemon()
     steps = Steps(dry=dry_run)
@@ -103,6 +108,17 @@ def status() -> int:
     for fault in faults:
         say(f"{'fault':<8} {fault}")
     return 1 if faults else 0
+
+
+def _say_without() -> None:
+    """Print what a first installation would do where there is a systemd."""
+    where = Path(places.default_registry(os.environ)).parent.parent / "systemd" / "user"
+    steps, present = Steps(dry=True), installed(where)
+    for name, text in texts(os.environ).items():
+        steps.write(where / name, text, present[name])
+    steps.order("daemon-reload")
+    steps.order("enable", SOCKET)
+    steps.order("start", SOCKET)
 
 
 def _default_daemon() -> Daemon:

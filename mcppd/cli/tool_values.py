@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from mcppd.cli.tool_options import KINDS, choices_of, kind_of, kinds_of
+from mcppd.cli.tool_options import choices_of, kind_of, kinds_of
 
 TRUE: Final = frozenset({"true", "yes", "on", "1"})
 FALSE: Final = frozenset({"false", "no", "off", "0"})
@@ -30,15 +30,15 @@ _WORDS: Final = {
 def convert(text: str, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
     """The value that a text stands for; raises ValueError that says what was expected.
 
-    Where a string is allowed the text stays as it is, so "007" and "1.10" do.
+    Where a string is allowed the text stays as it is, so "007" and "1.10" do; but JSON text of an array or an object is
+    that where the schema allows one beside the string.
     """
     kinds = kinds_of(schema, root)
     if choices := choices_of(schema, root):
         return _choose(text, choices)
-    if kinds == KINDS and text.lstrip()[:1] in ("{", "["):
-        return _json_or_text(text)  # nothing is said about its kind, and it looks like nothing else
     if "string" in kinds:
-        return text
+        found = _json_or_text(text) if text.lstrip()[:1] in ("{", "[") else text
+        return found if kind_of(found) in kinds else text
     for kind, read in _READERS.items():
         if kind in kinds and (found := read(text)) is not _NOTHING:
             return found
@@ -50,8 +50,10 @@ def convert_all(texts: list[str], items: Mapping[str, Any], root: Mapping[str, A
     """The array that a repeated option stands for, or one JSON text of the whole array."""
     if len(texts) == 1 and texts[0].lstrip().startswith("["):
         whole = _read_json(texts[0], list)
-        if whole is not _NOTHING and _are_items(whole, items, root):
-            return list(whole)
+        if whole is not _NOTHING and not (
+            "array" in kinds_of(items, root) and not _are_items(whole, items, root)
+        ):
+            return list(whole)  # also with wrong items, which the daemon names, each with its place
     return [convert(text, items, root) for text in texts]
 
 
@@ -61,7 +63,7 @@ def shown(text: str) -> str:
 
 
 def _are_items(values: list[Any], items: Mapping[str, Any], root: Mapping[str, Any]) -> bool:
-    """Whether values have the kind of an array's items, so that "[x]" can be one item of its own."""
+    """Whether values have the kind of an array's items, so that "[1]" can be one item that is an array itself."""
     kinds = kinds_of(items, root)
     return all(
         kind_of(value) in kinds

@@ -35,6 +35,9 @@ class _Reading:
     given: dict[str, list[str | bool]] = field(default_factory=dict)
     whole: list[str] = field(default_factory=list)  # values of --args
     faults: list[str] = field(default_factory=list)
+    meant: list[list[str]] = field(
+        default_factory=list
+    )  # of each unknown option the flags that it is close to
 
 
 def wants_input(words: Sequence[str]) -> bool:
@@ -86,6 +89,7 @@ def _take(reading: _Reading, rest: list[str]) -> None:
     elif name == "help" and not has_value:
         raise HelpWantedError
     else:
+        reading.meant.append(_near(name, reading.options))
         reading.faults.append(_unknown(name, reading.options))
         if not has_value:
             _next_value(rest)
@@ -195,11 +199,19 @@ def _array(option: Option, texts: list[str]) -> Any:
 
 
 def _missing(reading: _Reading, arguments: Mapping[str, Any]) -> list[str]:
-    """The options that are required and not given."""
+    """The options that are required and not given, nor meant by an unknown one."""
     known = arguments.keys() | reading.given.keys()
-    return [
-        option.flag for option in reading.options or () if option.is_required and option.name not in known
-    ]
+    missing = [each.flag for each in reading.options or () if each.is_required and each.name not in known]
+    for flags in reading.meant:
+        meant = next((flag for flag in flags if flag in missing), None)
+        if meant is not None:
+            missing.remove(meant)  # its own message asks whether that was meant
+    return missing
+
+
+def _near(name: str, options: tuple[Option, ...]) -> list[str]:
+    """The flags that an unknown option may have been meant for, the closest first."""
+    return ["--" + close for close in nearest(name.replace("_", "-"), [each.flag[2:] for each in options])]
 
 
 def _unknown(name: str, options: tuple[Option, ...]) -> str:
@@ -207,7 +219,7 @@ def _unknown(name: str, options: tuple[Option, ...]) -> str:
     if not options:
         return f"unknown option --{name}: the tool takes no arguments"
     flags = [option.flag for option in options]
-    near = ["--" + close for close in nearest(name.replace("_", "-"), [flag[2:] for flag in flags])]
+    near = _near(name, options)
     if name in ("json", "workspace", "config", "socket"):
         return f"unknown option --{name}: it goes before the tool's name"
     return f"unknown option --{name}: " + (

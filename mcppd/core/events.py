@@ -58,6 +58,8 @@ class Reloaded:
 class Stopping:
     """The daemon has begun to stop: calls that run may still end."""
 
+    is_followed: bool = False  # another daemon has taken its place
+
 
 Event: TypeAlias = CallEnded | SessionStarted | SessionEnded | Reloaded | Stopping
 

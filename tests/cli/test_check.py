@@ -57,7 +57,10 @@ def test_a_good_registry_is_one_line(cli: Cli) -> None:
     module(cli, "_template")
     write(cli, tools_yaml="modules:\n  - path: tools/*\n")
     assert lines(cli, "tools.yaml", status=0) == [
-        "tools.yaml: 2 modules, 2 tools: 0 errors, 0 warnings; ignored: tools/_template"
+        (
+            "tools.yaml: 2 modules, 2 tools: 0 errors, 0 warnings; ignored: tools/_template "
+            "(a name that begins with _ is a template's)"
+        )
     ]
 
 

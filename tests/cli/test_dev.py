@@ -518,3 +518,11 @@ def test_replace_takes_the_place_without_asking(start: Start, cli: Cli, other: i
     screen = start(100, 24, "--replace", wanted="── modules  1 ok")
     assert pid_of(cli) == screen.process.pid != other
     agent.close()
+
+
+def test_a_restart_from_elsewhere_is_told_as_one(start: Start, cli: Cli) -> None:
+    screen = start(80, 24)
+    assert cli.run("restart").returncode == 0
+    assert screen.end() == 0
+    assert screen.lines[0].startswith("another daemon has taken the place of this one after ")
+    cli.run("stop")

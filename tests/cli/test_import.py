@@ -354,3 +354,20 @@ os.environ["WRITTEN"] = os.environ["HOME"] + os.environ["XDG_DATA_HOME"] + os.en
     needs = needs_of(str(tmp_path), {"a.py": code, "b.py": b"def (", "c.txt": b"import no_such_d"})
     assert needs.absent == ("no_such_a", "no_such_b")
     assert needs.variables == ("ASKED", "BARE", "GOT", "IN", "READ")
+
+
+def test_variables_are_taken_over_one_by_one_and_numbers_as_text(cli: Cli, other: Path) -> None:
+    other.write_text("modules:\n  - path: tools/a\n    env: {PORT: 8080, DEBUG: true, NAME: x, LIST: [1]}\n")
+    registry = mine(cli, "modules:\n")
+    status, said, errors = imported(cli, other, registry=registry)
+    assert (status, errors) == (0, "")
+    assert entries(registry)[0]["env"] == {"PORT": "8080", "DEBUG": "true", "NAME": "x"}
+    assert "its variable PORT is 8080, taken over as the text '8080'" in said
+    assert "LIST" in said
+
+
+def test_a_line_break_in_a_directory_s_name_breaks_no_row(cli: Cli, other: Path) -> None:
+    module(other.parent / "tools" / "odd\nname", name="odd")
+    other.write_text('modules:\n  - path: "tools/odd\\nname"\n')
+    said = imported(cli, other, "--dry-run", registry=mine(cli, "modules:\n"))[1]
+    assert f"  + odd  1 tool  {other.parent}/tools/odd\\nname\n" in said

@@ -88,3 +88,15 @@ def test_who_holds_a_lock_is_known(tmp_path: Path) -> None:
     assert lock_holder(path) is None
     hold_lock(path)
     assert lock_holder(path) == os.getpid()
+
+
+def test_a_dry_run_without_systemd_says_what_would_be_written_and_then_why_it_cannot(
+    cli: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "programs").mkdir()
+    done = cli.run_plain("service", "install", "--dry-run", environ={"PATH": str(tmp_path / "programs")})
+    units = tmp_path / "home" / ".config" / "systemd" / "user"
+    assert f"would write  {units}/mcppd.socket\nwould write  {units}/mcppd.service\n" in done.stdout
+    assert "enable mcppd.socket" in done.stdout
+    assert (done.returncode, "no systemctl" in done.stderr) == (2, True)
+    assert not list((tmp_path / "home").iterdir())

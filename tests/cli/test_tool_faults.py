@@ -117,3 +117,17 @@ def test_an_unknown_option_takes_its_value_along() -> None:
 def test_an_option_of_the_command_itself_is_told_where_it_goes() -> None:
     [fault] = faults(["--json"], SCHEMA)
     assert "before" in fault
+
+
+@pytest.mark.parametrize(
+    ("words", "faults"),
+    [
+        (["--whom", "Ada"], ["unknown option --whom: did you mean --who?"]),
+        (["--xyz", "Ada"], ["unknown option --xyz: the tool has --who", "missing --who"]),
+        (["--whom", "Ada", "--args", "{}"], ["unknown option --whom: did you mean --who?"]),
+    ],
+)
+def test_an_option_that_was_meant_is_not_missing_too(words: list[str], faults: list[str]) -> None:
+    with pytest.raises(WordsError) as error:
+        parse_words(words, {"properties": {"who": TEXT}, "required": ["who"]})
+    assert error.value.faults == faults

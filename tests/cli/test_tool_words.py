@@ -31,6 +31,7 @@ SCHEMA: dict[str, Any] = {
         "maybe_text": {"type": ["string", "null"]},
         "maybe_count": {"type": ["integer", "null"]},
         "text_or_list": {"anyOf": [TEXT, {"type": "array", "items": TEXT}]},
+        "text_or_object": {"type": ["string", "object"]},
         "count_or_list": {"oneOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]},
         "referred": {"$ref": "#/$defs/positive"},
         "both": {"allOf": [{"description": "says nothing"}, {"$ref": "#/$defs/positive"}]},
@@ -93,7 +94,8 @@ SCHEMA: dict[str, Any] = {
         (["--tags", '["a", "b"]'], {"tags": ["a", "b"]}),
         (["--tags", "[]"], {"tags": []}),
         (["--tags", "[x] done"], {"tags": ["[x] done"]}),
-        (["--tags", "[1]"], {"tags": ["[1]"]}),  # no array of texts, so it is a text
+        (["--tags", "[1]"], {"tags": [1]}),  # the daemon says which item is wrong
+        (["--tags", '[{"a": 1}, {"a": 2}]'], {"tags": [{"a": 1}, {"a": 2}]}),
         (["--tags", '["a"]', "--tags", "b"], {"tags": ['["a"]', "b"]}),
         (["--tags", "007"], {"tags": ["007"]}),
         (["--numbers", "1", "--numbers", "2"], {"numbers": [1, 2]}),
@@ -104,6 +106,11 @@ SCHEMA: dict[str, Any] = {
         (["--anything", '[1, "a"]'], {"anything": [1, "a"]}),
         (["--text-or-list", "a"], {"text_or_list": "a"}),
         (["--text-or-list", "a", "--text-or-list", "b"], {"text_or_list": ["a", "b"]}),
+        (["--text-or-list", '["a", "b"]'], {"text_or_list": ["a", "b"]}),
+        (["--text-or-list", "[x] done"], {"text_or_list": "[x] done"}),
+        (["--text-or-list", '{"a": 1}'], {"text_or_list": '{"a": 1}'}),
+        (["--text-or-object", '{"a": 1}'], {"text_or_object": {"a": 1}}),
+        (["--rows", "[1]"], {"rows": [[1]]}),
         (["--count-or-list", "[1, 2]"], {"count_or_list": [1, 2]}),
         # objects, and what has no type
         (["--options", '{"a": {"b": [1]}}'], {"options": {"a": {"b": [1]}}}),

@@ -234,3 +234,17 @@ async def test_a_plain_client_is_told_goodbye(home: Home) -> None:
         assert "result" in await ended
         await client.ended.wait()
     await client.close()
+
+
+async def test_a_stray_word_that_another_daemon_listens_misleads_none(home: Home) -> None:
+    client = await opened(home, "legacy")
+    control = await Client.on_socket(home.runtime / "mcppd" / "control.sock")
+    await control.result("mcppd/moved")
+    params = {"pid": os.getpid(), "version": "0"}  # of a daemon that never takes the lock
+    await control.result("mcppd/restart", params)
+    await control.result("mcppd/moved")
+    await until(lambda: "has not come; this one goes on" in home.log.read_text())
+    result = await client.result("tools/call", {"name": "quick", "arguments": {"mark": "a"}})
+    assert texts(result) == "done a"
+    assert_lives(client)
+    await control.close()

@@ -86,6 +86,19 @@ async def test_a_shim_on_a_full_disk_says_so_and_stays(home: Home) -> None:
     await client.close()
 
 
+async def test_a_registry_that_no_daemon_can_read_is_told_once_however_often_one_was_started(
+    home: Home,
+) -> None:
+    registry = home.path / "config" / "mcppd" / "tools.yaml"
+    registry.parent.mkdir(parents=True, exist_ok=True)
+    registry.write_text("modules: [\n")
+    client = await home.shim()
+    await client.handshake()
+    said = await client.text("mcppd_status")
+    assert said.count(f"{registry}:") == 1, said
+    await client.close()
+
+
 async def test_whatever_a_tool_and_its_children_print_the_logs_stay_small(home: Home) -> None:
     home.module("loud", LOUD, "shouts")
     client = await home.shim()

@@ -33,6 +33,7 @@ that you work for, in this project; only plan_task_list with show_all shows othe
 4. Something comes up: plan_step_new appends a step, plan_step_delete removes one; the later ones move up by one.
 5. Something is worth knowing later: plan_step_notes (about a step) or plan_task_notes (about the task), with text.
 6. The task is finished: plan_task_new or plan_task_switch makes another active, then plan_task_archive puts it away.
+   The last task stays active until there is another; nothing has to be made up for that.
 
 ## Good to know
 

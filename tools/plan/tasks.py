@@ -131,7 +131,9 @@ def archive(call: Call, arguments: Mapping[str, Any]) -> Result:
     if task.is_active:
         raise PlanError(
             f"Task {task.name!r} is your active one, so it can't be archived: "
-            "make another active first, with plan_task_switch or plan_task_new."
+            "make another active first, with plan_task_switch or plan_task_new. "
+            "If it is the last one and nothing else is to be done, leave it as it is: it can be archived "
+            "when the next task has begun."
         )
     call.connection.execute(
         "UPDATE tasks SET archived_at = coalesce(archived_at, ?) WHERE id = ?", (call.now, task.id)
