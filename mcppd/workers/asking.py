@@ -23,28 +23,6 @@ NOBODY: Final = "nobody can be asked here: the client is asked by tools, prompts
 Spawn = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
 
 
-class Clock:
-    """The time that a call has; it can stand still."""
-
-    __slots__ = ("_deadline", "_expire", "_left", "_loop", "_timer")
-
-    def __init__(self, limit: float, expire: Callable[[], None]) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._expire = expire
-        self._left = limit  # seconds, while it stands still
-        self.go_on()
-
-    def go_on(self) -> None:
-        """Let it run."""
-        self._deadline = self._loop.time() + self._left
-        self._timer = self._loop.call_at(self._deadline, self._expire)
-
-    def stand_still(self) -> None:
-        """Stop it, for a while or for good."""
-        self._timer.cancel()
-        self._left = max(0.0, self._deadline - self._loop.time())
-
-
 class OpenQuestions:
     """What one call is asking."""
 

@@ -15,8 +15,8 @@ from mcppd.core.modules import Module
 from mcppd.core.results import OUTPUT, ToolResult, Whole
 from mcppd.workers.bounds import where_to_change
 from mcppd.workers.deaths import WorkerEndedError
+from mcppd.workers.exchange import Answer
 from mcppd.workers.speech import wanted_level
-from mcppd.workers.worker import Answer
 
 
 def surroundings(module: Module, context: CallContext, limit: float | None) -> dict[str, Any]:

@@ -26,11 +26,11 @@ from mcppd.core.faults import Fault
 from mcppd.core.framing import BlobFraming, FramingError, encode_frame
 from mcppd.core.generation import Generation
 from mcppd.core.modules import Module
-from mcppd.core.values import value
 from mcppd.transport.link import Link
-from mcppd.workers.asking import Clock, OpenQuestions, Spawn
+from mcppd.workers.asking import OpenQuestions, Spawn
 from mcppd.workers.bounds import bounds_of
 from mcppd.workers.deaths import Death, WorkerEndedError
+from mcppd.workers.exchange import Answer, Exchange
 from mcppd.workers.frames import encoded, fault_of, is_whole, load_frame, split
 from mcppd.workers.spawning import Spawner
 
@@ -50,14 +50,6 @@ class State(enum.Enum):
     IDLE = "idle"
     BUSY = "busy"
     ENDED = "ended"
-
-
-@value
-class Answer:
-    """A worker's answer to one request: the header and the bytes that came with it."""
-
-    header: Mapping[str, Any]
-    blob: bytes
 
 
 @dataclass(slots=True)
@@ -90,14 +82,11 @@ class Worker:
         self._link: Link[tuple[bytes, bytes]] = Link(BlobFraming())
         self._link.attach(self)
         self._death: asyncio.Future[Death] | None = None
-        self._reply: asyncio.Future[Answer] | None = None  # to the last request
-        self._asker: asyncio.Future[Answer] | None = None  # the same, cancelled with whoever asked
-        self._clock: Clock | None = None  # of the call that runs, if its time is limited
+        self._exchange: Exchange | None = None  # the last one
         self._module = module  # as it was when the last call began
         self._context: CallContext | None = None  # of the call that runs
         self._questions: OpenQuestions | None = None  # of the last call, if it asked any
         self._call = 0
-        self._is_last = False  # nothing was sent to it after its last request
         self._is_over = False  # its wire has ended
         self._is_cut = False  # and nobody had told it to go, or it said what makes no sense
         self._dead: Death | None = None
@@ -105,7 +94,7 @@ class Worker:
     @property
     def is_running(self) -> bool:
         """Whether its last request, if it got that far, has no answer yet."""
-        return self._reply is not None and not self._reply.done()
+        return self._exchange is not None and self._exchange.is_running
 
     @property
     def is_asking(self) -> bool:
@@ -166,8 +155,8 @@ class Worker:
         self._say(encode_frame(orjson.dumps({"op": "cancel", "id": self._call})))
         with contextlib.suppress(TimeoutError, WorkerEndedError):
             async with asyncio.timeout(GRACE):
-                assert self._reply is not None
-                await asyncio.shield(self._reply)
+                assert self._exchange is not None
+                await self._exchange.over()
                 self._become(State.IDLE)  # busy -> idle
                 return True
         await self.end()
@@ -175,8 +164,8 @@ class Worker:
 
     async def idle(self) -> None:
         """Wait until its request is answered; raises WorkerEndedError if it ends first."""
-        if self.state is State.BUSY and self._reply is not None:
-            await asyncio.shield(self._reply)
+        if self.state is State.BUSY and self._exchange is not None:
+            await self._exchange.over()
 
     async def end(self) -> Death:
         """Kill it, and wait until it and all it started are gone."""
@@ -269,33 +258,19 @@ class Worker:
         except FramingError as error:
             raise ToolError(f"Error: the arguments are too large: {error}") from None
         self.state = State.BUSY  # idle -> busy
-        loop = asyncio.get_running_loop()
-        self._reply, self._asker = loop.create_future(), loop.create_future()
         self._spawner.looking.begins(self.number)
         self._link.send(frame)
-        self._is_last = True
-        self._clock = Clock(limit, self._expired) if limit is not None else None
-        try:
-            answer = await self._asker
-        finally:
-            if self._clock is not None:
-                self._clock.stand_still()
-                self._clock = None
+        self._exchange = Exchange(limit)
+        answer = await self._exchange.answer()
         self._become(State.IDLE)  # busy -> idle
         return answer
 
-    def _expired(self) -> None:
-        self._give_up(TimeoutError())
-
-    def _give_up(self, why: Exception) -> None:
-        """Let whoever waits for the result of the call know at once that there will be none."""
-        if self._asker is not None and not self._asker.done():
-            self._asker.set_exception(why)
-
     def _open_questions(self, context: CallContext) -> OpenQuestions:
         if self._questions is None:
+            assert self._exchange is not None
+            give_up = self._exchange.give_up
             self._questions = OpenQuestions(
-                context.ask, self._send_reply, self._asking, self._give_up, self._watch.spawn
+                context.ask, self._send_reply, self._asking, give_up, self._watch.spawn
             )
         return self._questions
 
@@ -313,7 +288,8 @@ class Worker:
 
     def _say(self, frame: bytes) -> None:
         """Send what belongs to a request that it has."""
-        self._is_last = False
+        if self._exchange is not None:
+            self._exchange.is_last = False
         self._link.send(frame)
 
     def _spoil(self, why: str) -> None:
@@ -325,11 +301,8 @@ class Worker:
 
     def _asking(self) -> None:
         """Its call began to wait for its client, or goes on."""
-        if self._clock is not None:
-            if self.is_asking:
-                self._clock.stand_still()
-            else:
-                self._clock.go_on()
+        if self._exchange is not None:
+            self._exchange.pause(paused=self.is_asking)
         self._watch.asking(self)
 
     def _become(self, state: State) -> None:
@@ -338,9 +311,8 @@ class Worker:
 
     def _settle(self, answer: Answer) -> None:
         self._spawner.looking.ends(self.number)
-        for waiting in (self._reply, self._asker):
-            if waiting is not None and not waiting.done():
-                waiting.set_result(answer)
+        if self._exchange is not None:
+            self._exchange.settle(answer)
 
     def _died(self, death: asyncio.Future[Death]) -> None:
         self.state, self._dead = State.ENDED, death.result()  # any -> ended
@@ -354,13 +326,11 @@ class Worker:
         """
         if self._dead is None or not (self._is_over or is_late):
             return
-        unread = self._is_last and isinstance(self._link.error, ConnectionError)
+        is_broken = isinstance(self._link.error, ConnectionError)
         self._link.abort()
-        for waiting in (self._reply, self._asker):
-            if waiting is not None and not waiting.done():
-                death = replace(self._dead, is_cut=self._is_cut)
-                waiting.set_exception(WorkerEndedError(death, is_unread=unread))
-                waiting.exception()  # nobody may be waiting any more
+        if self._exchange is not None:
+            death = replace(self._dead, is_cut=self._is_cut)
+            self._exchange.fail(WorkerEndedError(death, is_unread=is_broken and self._exchange.is_last))
 
     def _command(self) -> list[str] | None:
         python = self.generation.python
