@@ -56,18 +56,18 @@ ALL = (PROMPT, RESOURCE, TEMPLATE)
 @pytest.mark.parametrize(
     ("items", "kinds"),
     [
-        ((RESOURCE, TEMPLATE), {"prompts"}),
-        ((PROMPT, TEMPLATE), {"resources"}),
-        ((PROMPT, RESOURCE), {"resourceTemplates"}),
-        ((), {"prompts", "resources", "resourceTemplates"}),
-        ((make_item("prompts", {"name": "p", "description": "q"}), RESOURCE, TEMPLATE), {"prompts"}),
+        ((RESOURCE, TEMPLATE), ["prompts"]),
+        ((PROMPT, TEMPLATE), ["resources"]),
+        ((PROMPT, RESOURCE), ["resourceTemplates"]),
+        ((), ["prompts", "resources", "resourceTemplates"]),
+        ((make_item("prompts", {"name": "p", "description": "q"}), RESOURCE, TEMPLATE), ["prompts"]),
     ],
     ids=str,
 )
-def test_the_kinds_that_changed_are_told_in_one_go(items: tuple[Item, ...], kinds: set[Kind]) -> None:
+def test_the_kinds_that_changed_are_told_in_one_go(items: tuple[Item, ...], kinds: list[Kind]) -> None:
     published = Published(module(*ALL))
     published.publish(module(*items, number=2))
-    assert published.told == [kinds]
+    assert published.told == [set(kinds)]
     assert published.publisher.last_report is not None
     assert (published.publisher.last_report.list_changed, published.publisher.last_report.notified) == (
         True,
