@@ -228,11 +228,11 @@ ToolCalls.call = call
         "call",
         "shim/traffic.py",
         """
-_take = Traffic._take
-def take(self, entry):
-    if b"tools/call" in entry.line: posix._exit(3)
-    _take(self, entry)
-Traffic._take = take
+_take_line = Traffic._take_line
+def take_line(self, line):
+    if b"tools/call" in line: posix._exit(3)
+    _take_line(self, line)
+Traffic._take_line = take_line
 """,
     ),
     "nobody is notified": ("add", "mcppd/serving/server.py", "AgentServer.broadcast = lambda self, *_: 0"),
