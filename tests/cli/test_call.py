@@ -72,7 +72,6 @@ def test_wrong_options_are_told_at_once_and_nothing_is_called(cli: Cli, fake: Fa
         "mcppd: add_note: unknown option --nmae: did you mean --name?\n"
         "mcppd: add_note: unexpected 'stray': a tool's arguments are options, as in --name value\n"
         "mcppd: add_note: --times: 'many' is not a whole number\n"
-        "mcppd: add_note: missing --name\n"
         "mcppd: see `mcppd call add_note --help`\n"
     )
     assert all(message["method"] != "tools/call" for message in cli.received())

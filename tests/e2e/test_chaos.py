@@ -25,6 +25,7 @@ from tests.harness import LIMIT, Client, texts
 logger = logging.getLogger(__name__)
 
 ERAS = ("legacy", "modern")
+LEAST = 4  # blows, of which each kind may be one
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ async def chaos(home: Home, agents: int, seconds: float, blows: Sequence[Blow]) 
 
     async def strikes() -> None:
         nonlocal count
-        while time.monotonic() < ends:
+        while time.monotonic() < ends or count < LEAST:  # however slow the machine is
             goal = len(told.done) + chance.randrange(1, 5 * agents)
             while len(told.done) < goal and time.monotonic() < ends + LIMIT:
                 await asyncio.sleep(0.005)
@@ -103,7 +104,6 @@ async def chaos(home: Home, agents: int, seconds: float, blows: Sequence[Blow]) 
 
     await asyncio.gather(strikes(), *(told.work(number) for number in range(agents)))
     logger.info("%d blows, %d calls done, %d failed", count, len(told.done), len(told.failed))
-    assert count > 3
     return told
 
 
