@@ -14,11 +14,12 @@ from mcppd.core.errors import FaultError
 from mcppd.core.faults import Fault
 from mcppd.core.registry import Entry, Registry, parse_registry
 from mcppd.core.yaml import read_yaml
+from mcppd.reloading.contents import read
 from mcppd.reloading.links import trail
 from mcppd.reloading.loaded import MANIFEST, Loaded, Look, Scan
 from mcppd.reloading.patience import Patience, is_open_for_writing
 from mcppd.reloading.readings import Readings
-from mcppd.reloading.sources import load, read, too_much
+from mcppd.reloading.sources import load, too_much
 from mcppd.reloading.stamps import YOUNG, Stamp, is_young, stamp
 from mcppd.reloading.walks import AGAIN, Allowance, TooMuchError, matches
 

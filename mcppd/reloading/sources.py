@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import glob
-import hashlib
-import io
 import os
-import stat
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -19,6 +15,7 @@ from mcppd.core.items import needs
 from mcppd.core.manifest import parse_manifest
 from mcppd.core.registry import Entry
 from mcppd.core.yaml import read_yaml
+from mcppd.reloading.contents import NOTHING, SOURCES_LIMIT, digest, read
 from mcppd.reloading.links import trails
 from mcppd.reloading.loaded import ENTRY, MANIFEST, Loaded, Look, is_same
 from mcppd.reloading.patience import Patience, Unfinished, is_open_for_writing
@@ -34,17 +31,10 @@ from mcppd.reloading.walks import (
     source_files,
 )
 
-SOURCES_LIMIT: Final = 16 * 1024 * 1024
-"""Bytes of all source files of a module: they are held in memory and sent to each worker."""
 FILES_LIMIT: Final = 2000
 """Source files of a module: each is looked at before a call."""
 READ_TRIES: Final = 3
 """How often a file that changes while it is read is read again before the next pass has to do it."""
-HASHED_LIMIT: Final = 64 * 1024 * 1024
-"""Bytes of a data file that are compared, in a twentieth of a second; a larger one is told from another by when it was
-saved, and how long it is."""
-_NOTHING: Final = hashlib.sha256().hexdigest()
-"""The digest of an empty file."""
 
 
 def load(
@@ -180,11 +170,11 @@ def _unfinished(found: _Found, known: Loaded | None) -> Iterator[tuple[str, Unfi
             yield path, "empty", None
         elif is_open_for_writing(path, found.stamps.get(path)):
             yield path, "open", found.stamps.get(path)
-    for path, digest in known.data.items() if known is not None else ():
+    for path, before in known.data.items() if known is not None else ():
         now = found.data.get(path)
         if now is None:
             yield path, "gone", None
-        elif now == _NOTHING != digest:
+        elif now == NOTHING != before:
             yield path, "empty", None
 
 
@@ -225,7 +215,7 @@ def _read_directory(directory: str, entry: Entry, joined: Iterable[str], youth: 
     except FaultError as error:
         globbed.clear()
         found.cut(error.fault)
-    found.data = {path: _digest(path, found.stamps) for path in names}
+    found.data = {path: digest(path, found.stamps) for path in names}
     found.places |= globbed
     found.globbed = frozenset(globbed)
     found.listing = frozenset((*sources, *names))
@@ -326,29 +316,3 @@ def _unreadable(directory: str, path: str, error: OSError) -> Fault | None:
         return Fault(f"can't be read: {error.strerror}", path)
     what = "is not a directory" if os.path.exists(directory) else "does not exist"
     return Fault(f"{what}: a module's `path:` is the directory that holds its {MANIFEST}", directory)
-
-
-def _digest(path: str, stamps: dict[str, Stamp]) -> str:
-    found = stamps[path] = stamp(path)
-    if found is not None and found[2] > HASHED_LIMIT:
-        return f"size {found[2]}, saved at {found[0]}"
-    try:
-        with _opened(path) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        return f"unreadable: {error.strerror}"
-
-
-def read(path: str) -> bytes:
-    """The bytes of a file, as many as matter. Raises OSError."""
-    with _opened(path) as file:
-        return file.read(SOURCES_LIMIT + 1)
-
-
-def _opened(path: str) -> io.BufferedReader:
-    """A file to read; a pipe or a device, which may never end, is none. Raises OSError."""
-    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: SIM115 - the caller's
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise OSError(errno.EINVAL, "it is no regular file", path)
-    return file
