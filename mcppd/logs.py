@@ -42,15 +42,21 @@ PRIORITIES: Final = {
 
 
 class LineFormatter(logging.Formatter):
-    """A line with the time of day, which is written out once for all lines of a second."""
+    """A line with the time of day, which is written out once for all lines of a second, and the level's letter."""
 
     _second = -1
     _shown = ""
+
+    def __init__(self) -> None:
+        super().__init__(datefmt="%H:%M:%S")
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - logging's name
         if int(record.created) != self._second:
             self._second, self._shown = int(record.created), super().formatTime(record, datefmt)
         return self._shown
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        return f"{self.formatTime(record, self.datefmt)} {record.levelname[0]} {record.message}"
 
 
 class JournalFormatter(logging.Formatter):
@@ -90,7 +96,7 @@ def set_up(path: str | None, level: str | None, *, is_journal: bool = False) -> 
     if is_journal and path is None:
         handler.setFormatter(JournalFormatter())
     else:
-        handler.setFormatter(LineFormatter("%(asctime)s %(levelname).1s %(message)s", "%H:%M:%S"))
+        handler.setFormatter(LineFormatter())
     logger.handlers[:] = [handler]
     logger.setLevel(LEVELS.get((level or "").strip().lower(), logging.INFO))
     logger.propagate = False

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from mcppd.core.eras import Revision, known_annotations, known_members
+from mcppd.core.eras import REVISIONS, Revision, known_annotations, known_members
 from mcppd.core.jsonrpc import encode_value
 from mcppd.core.results import text_item
 
@@ -59,7 +60,12 @@ def known_item(item: Any, known: Revision) -> Any:
 
 def _may_hold_unknown(text: bytes, known: Revision, *things: str) -> bool:
     """Whether the name of a part that the revision hasn't stands in a JSON text, in quotes."""
-    return any(b'"%b"' % part.encode() in text for thing in things for part in known.unknown[thing])
+    return any(name in text for name in _unknown_names(known.name, *things))
+
+
+@cache
+def _unknown_names(revision: str, *things: str) -> tuple[bytes, ...]:
+    return tuple(b'"%b"' % part.encode() for thing in things for part in REVISIONS[revision].unknown[thing])
 
 
 def _link_text(item: Mapping[str, Any]) -> str:

@@ -86,10 +86,24 @@ class Crew:
         while True:
             if self.is_retired:
                 raise RetiredError(self.generation.module)
-            worker = self._take_idle(session) or await self._new_or_waited(session)
+            worker = self.take_idle(session) or await self._new_or_waited(session)
             if worker is not None:
                 worker.last_session = session
                 return worker
+
+    def take_idle(self, session: str) -> Worker | None:
+        """The same, None where it would have to be waited for or is refused."""
+        if self.is_held or self.is_retired:
+            return None
+        chosen = None
+        for worker in self.idle:
+            chosen = worker
+            if worker.last_session == session:
+                break
+        if chosen is not None:
+            chosen.state = State.BUSY  # idle -> busy
+            chosen.last_session = session
+        return chosen
 
     def release(self, worker: Worker, now: float) -> None:
         """Give a worker back after its call, dead or alive."""
@@ -192,16 +206,6 @@ class Crew:
         """Whether another worker may be made."""
         is_wanted = not self.is_held and self.engaged < self.settings.workers
         return is_wanted and self.strikes.may_try(_now()) and self._making.has_room(self)
-
-    def _take_idle(self, session: str) -> Worker | None:
-        if self.is_held:
-            return None
-        idle = list(self.idle)
-        if not idle:
-            return None
-        chosen = next((worker for worker in idle if worker.last_session == session), idle[-1])
-        chosen.state = State.BUSY  # idle -> busy
-        return chosen
 
     async def _new_or_waited(self, session: str) -> Worker | None:
         condition = self.condition

@@ -1,12 +1,15 @@
-"""An exchange: one request to a worker, from its sending to its answer, and the time that it has."""
+"""An exchange: one request to a worker, from its sending to its answer; and the time that a call has."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from mcppd.core.values import value
+
+EARLY: Final = 0.001
+"""Seconds that a timer may ring before its time: uvloop counts in milliseconds."""
 
 
 @value
@@ -18,38 +21,77 @@ class Answer:
 
 
 class Clock:
-    """The time that a call has; it can stand still."""
+    """The time that the call of a worker has; it can stand still.
 
-    __slots__ = ("_deadline", "_expire", "_left", "_loop", "_timer")
+    To set a timer and cancel it takes longer than all else here, so it is left from call to call, and set anew where
+    it rings too early.
+    """
 
-    def __init__(self, limit: float, expire: Callable[[], None]) -> None:
-        self._loop = asyncio.get_running_loop()
+    __slots__ = ("_deadline", "_expire", "_left", "_timer")
+
+    def __init__(self, expire: Callable[[], None]) -> None:
         self._expire = expire
-        self._left = limit  # seconds, while it stands still
+        self._left: float | None = None  # seconds, while it stands still
+        self._deadline: float | None = None  # while it runs
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self, limit: float | None) -> None:
+        """A call begins, which has so many seconds; None: as many as it takes."""
+        self._left, self._deadline = limit, None
         self.go_on()
 
     def go_on(self) -> None:
-        """Let it run."""
-        self._deadline = self._loop.time() + self._left
-        self._timer = self._loop.call_at(self._deadline, self._expire)
+        """Let it run, if a call with a limit stands still."""
+        if self._left is not None:
+            self._deadline = asyncio.get_running_loop().time() + self._left
+            self._left = None
+            self._set(self._deadline)
 
     def stand_still(self) -> None:
-        """Stop it, for a while or for good."""
-        self._timer.cancel()
-        self._left = max(0.0, self._deadline - self._loop.time())
+        """Stop it for a while."""
+        if self._deadline is not None:
+            self._left = max(0.0, self._deadline - asyncio.get_running_loop().time())
+            self._deadline = None
+
+    def stop(self) -> None:
+        """The call is over."""
+        self._left = self._deadline = None
+
+    def close(self) -> None:
+        """There will be no other."""
+        self.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set(self, deadline: float) -> None:
+        """Have it ring at the deadline, or before."""
+        if self._timer is not None and self._timer.when() > deadline:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_at(deadline, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        if self._deadline is None:
+            return
+        if self._deadline - asyncio.get_running_loop().time() > EARLY:
+            self._set(self._deadline)
+        else:
+            self.stop()
+            self._expire()
 
 
 class Exchange:
     """Two wait for the answer: whoever asked, till they give up, and who looks after the worker, till it is free."""
 
-    __slots__ = ("_asker", "_clock", "_reply", "is_last")
+    __slots__ = ("_asker", "_reply", "is_last")
 
-    def __init__(self, limit: float | None) -> None:
-        """`limit` is how many seconds whoever asked waits; None: for as long as it takes."""
+    def __init__(self) -> None:
         loop = asyncio.get_running_loop()
         self._reply: asyncio.Future[Answer] = loop.create_future()
         self._asker: asyncio.Future[Answer] = loop.create_future()
-        self._clock = Clock(limit, self._expired) if limit is not None else None
         self.is_last = True  # nothing was sent to the worker after it
 
     @property
@@ -58,13 +100,8 @@ class Exchange:
         return not self._reply.done()
 
     async def answer(self) -> Answer:
-        """For whoever asked. Raises what the worker ended by, or why it was given up; TimeoutError at its limit."""
-        try:
-            return await self._asker
-        finally:
-            if self._clock is not None:
-                self._clock.stand_still()
-                self._clock = None
+        """For whoever asked. Raises what the worker ended by, or why it was given up."""
+        return await self._asker
 
     async def over(self) -> None:
         """Wait until the worker has answered, though nobody may want that any more. Raises what it ended by."""
@@ -87,14 +124,3 @@ class Exchange:
         """Let whoever asked know at once that there will be none for them."""
         if not self._asker.done():
             self._asker.set_exception(why)
-
-    def pause(self, *, paused: bool) -> None:
-        """Let its time stand still, or go on."""
-        if self._clock is not None:
-            if paused:
-                self._clock.stand_still()
-            else:
-                self._clock.go_on()
-
-    def _expired(self) -> None:
-        self.give_up(TimeoutError())

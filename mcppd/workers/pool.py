@@ -161,7 +161,7 @@ class WorkerPool:
         assert generation is not None
         crew = self._crews.of(module, self._hiring)
         try:
-            worker = await self._acquired(crew, context)
+            worker = crew.take_idle(context.session) or await self._acquired(crew, context)
         except ImportFailedError as error:
             if crew.is_proven:  # what it needs outside of its own files isn't there any more
                 _note(module, crew.failed_again(f"it can't be imported any more: {error.fault}"))

@@ -30,14 +30,12 @@ from mcppd.transport.link import Link
 from mcppd.workers.asking import OpenQuestions, Spawn
 from mcppd.workers.bounds import bounds_of
 from mcppd.workers.deaths import Death, WorkerEndedError
-from mcppd.workers.exchange import Answer, Exchange
+from mcppd.workers.exchange import Answer, Clock, Exchange
 from mcppd.workers.frames import encoded, fault_of, is_whole, load_frame, split
 from mcppd.workers.spawning import Spawner
 
 CHILD: Final = str(Path(__file__).with_name("child"))
 """What another interpreter runs as a worker: standard library only."""
-DEATH_LIMIT: Final = 5.0
-"""Seconds to wait for the report of a death that was asked for or seen; the spawner reports within milliseconds."""
 WIRE_LIMIT: Final = 0.5
 """Seconds from the report of a death to the end of the wire, which is there already: somebody else may hold it."""
 GRACE: Final = 2.0
@@ -83,6 +81,7 @@ class Worker:
         self._link.attach(self)
         self._death: asyncio.Future[Death] | None = None
         self._exchange: Exchange | None = None  # the last one
+        self._clock = Clock(self._expired)
         self._module = module  # as it was when the last call began
         self._context: CallContext | None = None  # of the call that runs
         self._questions: OpenQuestions | None = None  # of the last call, if it asked any
@@ -260,10 +259,18 @@ class Worker:
         self.state = State.BUSY  # idle -> busy
         self._spawner.looking.begins(self.number)
         self._link.send(frame)
-        self._exchange = Exchange(limit)
-        answer = await self._exchange.answer()
+        self._exchange = Exchange()
+        self._clock.start(limit)
+        try:
+            answer = await self._exchange.answer()
+        finally:
+            self._clock.stop()
         self._become(State.IDLE)  # busy -> idle
         return answer
+
+    def _expired(self) -> None:
+        if self._exchange is not None:
+            self._exchange.give_up(TimeoutError())
 
     def _open_questions(self, context: CallContext) -> OpenQuestions:
         if self._questions is None:
@@ -301,8 +308,10 @@ class Worker:
 
     def _asking(self) -> None:
         """Its call began to wait for its client, or goes on."""
-        if self._exchange is not None:
-            self._exchange.pause(paused=self.is_asking)
+        if self.is_asking:
+            self._clock.stand_still()
+        else:
+            self._clock.go_on()
         self._watch.asking(self)
 
     def _become(self, state: State) -> None:
@@ -328,6 +337,7 @@ class Worker:
             return
         is_broken = isinstance(self._link.error, ConnectionError)
         self._link.abort()
+        self._clock.close()
         if self._exchange is not None:
             death = replace(self._dead, is_cut=self._is_cut)
             self._exchange.fail(WorkerEndedError(death, is_unread=is_broken and self._exchange.is_last))
