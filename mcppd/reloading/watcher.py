@@ -53,6 +53,7 @@ class Watcher:
         self._changed: set[str] = set()
         self._is_overrun = False  # changes may have been missed
         self._is_stale = False  # what is watched may not be what is wanted
+        self._is_arming = False  # and that is being mended
         self._news = asyncio.Event()
         self._must_poll = asyncio.Event()
         self.is_closed = False
@@ -66,14 +67,19 @@ class Watcher:
         A change is in the queue before the call that made it returns, so as long as this number stays, all that
         is watched is as it was. What makes no event: a write through a mapping, or under another name of the file.
         """
-        if self._inotify is None or self._is_stale or self._is_overrun or self.polled:
+        if self._inotify is None or self._misses_some or self.polled:
             return None
         try:
             self._read()
         except OSError:
             self._news.set()  # whoever follows the changes meets it too, and begins anew
             return None
-        return None if self._is_stale or self._is_overrun or self._changed else self._heard
+        return None if self._misses_some or self._changed else self._heard
+
+    @property
+    def _misses_some(self) -> bool:
+        """Whether there are changes of which no event came, or may be."""
+        return self._is_stale or self._is_arming or self._is_overrun
 
     def status(self) -> dict[str, Any]:
         """How many directories are watched and how each of them is, as JSON."""
@@ -180,7 +186,7 @@ class Watcher:
 
     async def _arm(self) -> None:
         """Watch what is wanted: by inotify where that tells, else by polling."""
-        self._is_stale = False
+        self._is_stale, self._is_arming = False, True
         kinds = await asyncio.to_thread(_survey, self._wanted)
         nearest = frozenset(kinds)
         silent = {path: kind for path, kind in kinds.items() if polling.is_silent(kind)}
@@ -197,6 +203,7 @@ class Watcher:
         if any(paths - old.get(watch, frozenset()) for watch, paths in self._watches.items()):
             self._is_overrun = True  # what changed while there was no watch is found by looking
         self._tell_polled(polled)
+        self._is_arming = False
         self._listen(on=True)
 
     def _open(self, polled: dict[str, str], nearest: frozenset[str]) -> None:

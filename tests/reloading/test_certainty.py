@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import os
 from pathlib import Path
 
@@ -89,3 +91,20 @@ async def test_a_watcher_that_watches_nothing_yet_or_no_more_knows_nothing(tmp_p
         assert seen.watcher.heard() is None  # what it is to watch is not watched yet
         watcher = seen.watcher
     assert watcher.heard() is None
+
+
+async def test_nothing_is_known_until_all_that_is_wanted_is_watched(tmp_path: Path) -> None:
+    """Finding out what to watch takes a moment in a thread: a save in between makes no event."""
+    directories = [tmp_path / str(number) for number in range(500)]
+    for each in directories:
+        each.mkdir()
+    async with watching(tmp_path) as seen:
+        await until(lambda: seen.watcher.heard() is not None)
+        seen.watcher.watch(map(str, directories))
+        for number in itertools.count():
+            before = seen.watcher.heard()
+            (directories[-1] / "a.py").write_text(str(number))
+            assert before is None or seen.watcher.heard() != before
+            if before is not None:
+                break
+            await asyncio.sleep(0)
