@@ -14,6 +14,7 @@ class Fault:
     line: int | None = None  # counted from 1
     column: int | None = None  # counted from 1
     source: str | None = None  # the text of the line, where it is known
+    is_passing: bool = False  # nothing in a file is to blame for it, so it may be gone the next time
 
     @property
     def place(self) -> str:

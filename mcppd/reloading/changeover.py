@@ -156,6 +156,8 @@ class Changeover:
         if candidate.is_served and slot.served is candidate.module:
             slot.served = replace(candidate.module, generation=None)
         slot.break_with(candidate.loaded, fault, clock())
+        if fault.is_passing:
+            self._preparing.again(slot)
 
     def _break(self, slot: Slot, loaded: Loaded, fault: Fault, offers: tuple[Offer, ...]) -> None:
         """A version that can't even be prepared: the one before goes on, or its names do."""

@@ -9,10 +9,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
+from mcppd.reloading.shortage import ShortageError
+
 logger = logging.getLogger("mcppd.reload")
 
 SETTLE_LIMIT: Final = 2.0
 """Seconds a call or a list waits for a save to be loaded; then the version before answers, and says so (D19)."""
+PAUSE: Final = 0.5
+"""Seconds after a pass that failed in which none is made."""
+AGAIN: Final = 60.0
+"""Seconds until the next one at most, where they fail again and again and nobody asks."""
 START_LIMIT: Final = 60.0
 """Seconds for the first pass: nothing is served before it, so nobody has to be told that the list changed then."""
 
@@ -46,11 +52,12 @@ class Passes:
         self._errand = Errand()
         self._is_passing = False
         self._made = 0  # passes, ever
+        self._failed = 0  # the last ones, in a row
 
     @property
     def idle_since(self) -> int | None:
-        """The number of the last pass; None while there is one, or one is wanted."""
-        return None if self._is_passing or self._wake.is_set() else self._made
+        """The number of the last pass; None while there is one, one is wanted, or the last one failed."""
+        return None if self._is_passing or self._wake.is_set() or self._failed else self._made
 
     @property
     def has_started(self) -> bool:
@@ -72,9 +79,13 @@ class Passes:
             self._is_passing = True
             try:
                 await self._make()
+                self._failed = 0
+            except ShortageError as error:
+                logger.warning("%s; what was served goes on", error)
+                await self._fail()
             except Exception:
                 logger.exception("a reload failed; what was served goes on")
-                self._errand.add(time.monotonic(), None)  # nobody knows how far it came
+                await self._fail()
             finally:
                 self._is_passing = False
                 self._made += 1
@@ -135,6 +146,14 @@ class Passes:
         except TimeoutError:
             return False
         return True
+
+    async def _fail(self) -> None:
+        """Have everything looked at again, but not at once: whoever waits for that would have it made without end."""
+        self._errand.add(time.monotonic(), None)  # nobody knows how far it came
+        again = min(PAUSE * 2**self._failed, AGAIN)
+        self._failed += 1
+        asyncio.get_running_loop().call_later(again, self._wake.set)
+        await asyncio.sleep(PAUSE)
 
     def _tell_passed(self) -> None:
         passed, self._passed = self._passed, asyncio.Event()

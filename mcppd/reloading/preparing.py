@@ -13,7 +13,7 @@ from mcppd.core.modules import Module
 from mcppd.reloading.loaded import Loaded
 from mcppd.reloading.passes import Passes
 from mcppd.reloading.seams import Pool
-from mcppd.reloading.slots import Candidate
+from mcppd.reloading.slots import Candidate, Slot
 
 logger = logging.getLogger("mcppd.reload")
 
@@ -21,6 +21,11 @@ AT_ONCE: Final = 8
 """Versions that are prepared at the same time: enough for one slow import not to hold up a start, few processes."""
 TOGETHER: Final = 1.0
 """Seconds in which all that changed in one save is published in one step; what is slower follows by itself."""
+
+AGAIN: Final = 1.0
+"""Seconds until a version is tried once more for which the machine had no room."""
+AGAIN_LATE: Final = 60.0
+"""The same after many tries, each of which starts a process."""
 
 
 class Preparing:
@@ -58,6 +63,17 @@ class Preparing:
         finally:
             self._is_waiting = False
             news.cancel()  # also where a stop cancels the pass: whoever waits for the tasks waits for this one
+
+    def again(self, slot: Slot) -> None:
+        """Try a version once more that failed for nothing that is in its files; soon, and then ever more rarely."""
+        wait = min(AGAIN * 2**slot.tries, AGAIN_LATE)
+        slot.tries += 1
+        asyncio.get_running_loop().call_later(wait, self._try, slot, slot.broken)
+
+    def _try(self, slot: Slot, broken: Loaded | None) -> None:
+        if slot.broken is broken:  # else there is something newer
+            slot.broken = None
+            self._passes.want(only=frozenset((slot.loaded.directory,)))
 
     async def _prepare(self, module: Module, served: Module | None, is_tried: bool) -> Fault | None:  # noqa: FBT001
         """Compile a version, and import it if the one before was in use; wakes the next pass."""

@@ -50,6 +50,7 @@ class Slot:
     broken: Loaded | None = None  # the newest version that turned out bad
     fault: Fault | None = None  # why
     since: str = ""
+    tries: int = 0  # in a row that failed for nothing that is in its files
     is_to_be_tried: bool = False  # somebody wants to know whether what was found broken still is
     is_held: bool = False  # a newer version waits for what is saved elsewhere
     losing_since: float | None = (
@@ -163,7 +164,7 @@ class Slot:
 
     def mend(self) -> None:
         """What is served is the newest version again."""
-        self.broken, self.fault, self.since = None, None, ""
+        self.broken, self.fault, self.since, self.tries = None, None, "", 0
 
 
 def _good(offers: Iterable[Offer], items: Iterable[Item]) -> set[tuple[Kind, str]]:

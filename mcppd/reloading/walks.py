@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
+from mcppd.reloading.shortage import unless_short
+
 ENTRIES_LIMIT: Final = 50_000
 """Entries of directories that are looked at for one module, or for one glob: a tenth of a second's work."""
 SECONDS_LIMIT: Final = 1.0
@@ -183,9 +185,14 @@ def _sorted(place: str, allowance: Allowance) -> tuple[list[str], list[str]]:
 
 
 def _entries(place: str, allowance: Allowance) -> Iterator[os.DirEntry[str]]:
-    """What lies in a directory; nothing where that can't be read."""
+    """What lies in a directory; nothing where that can't be read. Raises TooMuchError, ShortageError."""
     allowance.enter()
-    with contextlib.suppress(OSError), os.scandir(place) as entries:
+    try:
+        entries = os.scandir(place)
+    except OSError as error:
+        unless_short(error)
+        return
+    with contextlib.suppress(OSError), entries:
         for entry in entries:
             allowance.take()
             yield entry

@@ -59,7 +59,7 @@ class Hiring:
                 await worker.start(log, environment)
             except SpawnerLostError:
                 continue
-            except SpawnError as error:
+            except (SpawnError, OSError) as error:
                 raise ToolError(f"no worker for module {module.name!r}: {error}") from None
             return worker
         raise ToolError(f"no worker for module {module.name!r}: the spawner ends again and again")

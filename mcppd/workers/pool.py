@@ -231,7 +231,7 @@ class WorkerPool:
         try:
             worker = await self._hiring.spawned(module)
         except ToolError as error:
-            return Fault(error.text, generation.entry)
+            return Fault(error.text, generation.entry, is_passing=True)
         fault = await self._hiring.prepared(worker, module, run=run)
         if fault is None and run:
             self._crews.of(module, self._hiring).adopt(worker, _now())
