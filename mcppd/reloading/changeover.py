@@ -84,6 +84,7 @@ class Changeover:
             if candidate is None or not candidate.task.done():
                 continue
             slot.candidate = None
+            self._board.own_changes.prepared(slot.loaded.directory, time.monotonic() - candidate.begun)
             fault = candidate.task.result()
             if fault is not None:
                 self._refuse(slot, candidate, fault)

@@ -12,13 +12,14 @@ from mcppd.core.faults import Fault
 TIMES: Final = 3
 """Reloads after which a file that the module writes itself counts no longer: one or two may be meant."""
 WITHIN: Final = 2.0
-"""Seconds in which they come: nobody saves as often by hand."""
+"""Seconds in which they come, besides those that their imports take: nobody saves as often by hand."""
 
 
 @dataclass(slots=True)
 class _Module:
     written: set[str] = field(default_factory=set)  # by its own code
     reloads: list[tuple[float, str]] = field(default_factory=list)  # (when, which path had changed)
+    prepared: float = 0.0  # seconds that all of them took
     ignored: frozenset[str] = frozenset()
 
 
@@ -45,10 +46,15 @@ class OwnChanges:
         module = self._modules.setdefault(directory, _Module())
         if not changed <= module.written:
             module.ignored = frozenset()
-        now = self._clock()
+        now = self._clock() - module.prepared
         module.reloads = [each for each in module.reloads if now - each[0] < WITHIN]
         module.reloads += [(now, path) for path in changed]
         self._judge(module)
+
+    def prepared(self, directory: str, seconds: float) -> None:
+        """A version was prepared, which took so long: meanwhile it could not be reloaded, however often it would be."""
+        if directory in self._modules:
+            self._modules[directory].prepared += seconds
 
     def forget(self, directories: Iterable[str] | None = None) -> None:
         """Let everything count again; of these modules, or of all."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import Connect
 from tests.harness import Daemon, texts, until
 
@@ -14,6 +16,13 @@ STAMP.write_text(f"X = {STAMP.stat().st_size + len(STAMP.read_text())} {'#' * ST
 def execute(tool_name, arguments, context=None):
     return {"success": True, "result": "VALUE"}
 """
+
+PLAIN = """
+def execute(tool_name, arguments, context=None):
+    return {"success": True, "result": "before"}
+"""
+
+SLEEPS = "import time\ntime.sleep(1)\n"
 
 
 async def _at_rest(daemon: Daemon, directory: Path) -> None:
@@ -40,6 +49,20 @@ async def test_a_module_that_writes_a_source_of_its_own_when_imported(
     assert daemon.output.count("reload: one") == before
     (directory / "mcpptool.py").write_text(COUNTS.replace("VALUE", "v2"))
     assert await client.text("first") == "v2"
+
+
+@pytest.mark.parametrize("body", [f"{SLEEPS}{COUNTS}", f"{COUNTS}{SLEEPS}"], ids=["late", "early"])
+async def test_a_module_that_takes_long_to_import_and_writes_a_source_of_its_own(
+    daemon: Daemon, connect: Connect, body: str
+) -> None:
+    directory = daemon.module("one", PLAIN, "first")
+    (directory / "stamp.py").write_text("X = 0\n")
+    client = await connect()
+    assert texts(await client.call("first")) == "before"
+    (directory / "mcpptool.py").write_text(body)
+    await _at_rest(daemon, directory)
+    await until(lambda: "reload: one" in daemon.output.split("stamp.py")[-1])
+    assert await client.text("first") == "VALUE"
 
 
 async def test_a_module_that_writes_a_data_file_at_each_call(daemon: Daemon, connect: Connect) -> None:

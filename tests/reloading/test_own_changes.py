@@ -56,6 +56,16 @@ def test_reloads_that_are_further_apart_count(case: Case) -> None:
     assert case.changes.ignored == {}
 
 
+def test_how_long_a_reload_takes_does_not_count(case: Case) -> None:
+    case.changes.written("/m", ["/m/a.py"])
+    for _ in range(TIMES):
+        assert case.changes.ignored == {}
+        case.reload("/m/a.py")
+        case.now += 10 * WITHIN
+        case.changes.prepared("/m", 10 * WITHIN)
+    assert case.changes.ignored == {"/m": frozenset({"/m/a.py"})}
+
+
 def test_a_save_of_another_file_lets_it_count_again(case: Case) -> None:
     case.changes.written("/m", ["/m/a.py"])
     for _ in range(TIMES):

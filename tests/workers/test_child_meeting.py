@@ -86,7 +86,8 @@ def test_what_its_code_writes_is_told_once_and_nothing_that_it_reads(child: Chil
         assert child.call().value == 1
     names = ("at import", "appended", "by descriptor", "part", "renamed")
     assert _met(child, "written") == {str(module / name) for name in names}
-    assert len(child.ops("met")) == 2
+    told = [path for head in child.ops("met") for path in head["written"]]
+    assert len(told) == len(set(told))
 
 
 def test_a_tool_that_writes_very_many_files_is_told_of_some(child: Child, module: Path) -> None:

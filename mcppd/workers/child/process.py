@@ -124,7 +124,8 @@ class Worker:
         """Import the module, if that hasn't been done; what is wrong with it, if it can't be used."""
         if self._module.is_loaded:
             return None
-        fault = self._module.load()
+        with self._writes.telling(self._tell_written):
+            fault = self._module.load()
         self._surroundings.remember()
         return fault
 
@@ -169,6 +170,10 @@ class Worker:
         met = {"missed": snapshot.take_missed(), "written": writes.take()}
         if any(met.values()):
             self._wire.answer({"op": "met", **met})
+
+    def _tell_written(self) -> None:
+        """While an author's code runs, in whichever of its threads."""
+        self._wire.send({"op": "met", "missed": [], "written": self._writes.take()})
 
     def _tidy(self) -> None:
         """What nobody has to wait for, once the answer is out."""

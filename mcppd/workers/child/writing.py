@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from .hearing import Hearing
@@ -18,6 +20,7 @@ class Writes:
     def __init__(self, hearing: Hearing) -> None:
         self._new: set[str] = set()
         self._told: set[str] = set()
+        self._tell: Callable[[], None] | None = None
         hearing.on("open", self._opened)
         hearing.on("os.rename", self._renamed)
 
@@ -31,6 +34,15 @@ class Writes:
         new, self._new = sorted(self._new), set()
         self._told.update(new)
         return new
+
+    @contextlib.contextmanager
+    def telling(self, tell: Callable[[], None]) -> Iterator[None]:
+        """Have each path taken before it is written: an import that changes what it is made of is ended by that."""
+        self._tell = tell
+        try:
+            yield
+        finally:
+            self._tell = None
 
     def _opened(self, args: tuple[Any, ...]) -> None:
         path, _, flags = args
@@ -52,3 +64,5 @@ class Writes:
             and len(self._told) + len(self._new) < WRITTEN_LIMIT
         ):
             self._new.add(whole)
+            if self._tell is not None:
+                self._tell()
