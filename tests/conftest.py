@@ -6,6 +6,7 @@ A reason that begins with `optional:` is let pass: what such a test needs can't 
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +14,9 @@ from hypothesis import HealthCheck, settings
 # A fresh checkout builds hypothesis' tables of characters first, which takes seconds; CI's machines are slow at times.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+# A shell's job in the background ignores Ctrl-C, and so would all that is started here; some tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 OPTIONAL = "optional:"
 

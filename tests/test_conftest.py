@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness import first_and_slow
+
 CONFTEST = Path(__file__).with_name("conftest.py")
 
 PASSES = "def test_it(): pass"
@@ -32,12 +34,12 @@ def run(directory: Path, source: str, **environment: str) -> int:
     ).returncode
 
 
-@pytest.mark.parametrize("source", [SKIPS, SKIPS_BY_MARK, SKIPS_WHOLE])
+@pytest.mark.parametrize("source", first_and_slow(SKIPS, SKIPS_BY_MARK, SKIPS_WHOLE))
 def test_a_skipped_test_fails_the_run_only_where_skips_are_not_allowed(tmp_path: Path, source: str) -> None:
     assert run(tmp_path, source) == pytest.ExitCode.OK
     assert run(tmp_path, source, MCPPD_NO_SKIPS="1") == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.parametrize("source", [PASSES, SKIPS_OPTIONAL, EXPECTED_FAILURE])
+@pytest.mark.parametrize("source", first_and_slow(PASSES, SKIPS_OPTIONAL, EXPECTED_FAILURE))
 def test_a_run_without_needless_skips_passes(tmp_path: Path, source: str) -> None:
     assert run(tmp_path, source, MCPPD_NO_SKIPS="1") == pytest.ExitCode.OK

@@ -202,6 +202,7 @@ def test_every_room_has_its_rule() -> None:
     assert rooms - set(ROOMS) == set()
 
 
+@pytest.mark.slow
 def test_third_party_imports_are_declared_dependencies() -> None:
     texts = sources()
     tops = {

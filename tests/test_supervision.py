@@ -116,6 +116,7 @@ async def introduced(daemon: Daemon) -> Client:
     return client
 
 
+@pytest.mark.slow
 async def test_who_connects_before_it_runs_is_served_and_who_connects_after_it_waits(
     daemon: Supervised,
 ) -> None:
@@ -202,6 +203,7 @@ async def test_what_cannot_be_served_is_told_as_an_error(daemon: Supervised) -> 
     assert await daemon.stop() == -signal.SIGTERM
 
 
+@pytest.mark.slow
 async def test_a_daemon_that_is_not_systemds_is_replaced_after_its_calls(daemon: Supervised) -> None:
     code = "import pathlib, time\n\ndef execute(tool_name, arguments, context=None):\n"
     code += "    pathlib.Path(arguments['at']).touch()\n    time.sleep(0.3)\n"

@@ -28,6 +28,7 @@ print("ended")
 """
 
 
+@pytest.mark.slow
 def test_a_thread_that_never_ends_does_not_hold_the_process() -> None:
     done = subprocess.run(
         [sys.executable, "-c", STUCK],

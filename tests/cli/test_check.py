@@ -159,6 +159,7 @@ def test_one_module_is_checked_by_its_directory_or_its_files(cli: Cli, path: str
     assert printed[-1] == "tools/a: 1 module, 1 tool: 1 error, 0 warnings"
 
 
+@pytest.mark.slow
 def test_a_template_can_be_checked_by_itself(cli: Cli) -> None:
     module(cli, "_mine", "name: x\ntools: 5\n")
     assert places(lines(cli, "tools/_mine", status=1)) == ["tools/_mine/tool.yaml:2:1: error"]
@@ -172,6 +173,7 @@ def test_a_directory_with_a_registry_in_it_is_that_registry(cli: Cli) -> None:
     assert lines(cli, ".", status=0) == ["tools.yaml: 1 module, 1 tool: 0 errors, 0 warnings"]
 
 
+@pytest.mark.slow
 def test_without_a_path_it_is_the_registry_that_would_be_served(cli: Cli) -> None:
     (summary,) = lines(cli, status=0)
     assert summary.startswith(f"{Path(__file__).parents[2] / 'tools.yaml'}: ")  # the bundled one

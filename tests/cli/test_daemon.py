@@ -114,6 +114,7 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
+@pytest.mark.slow
 def test_stop_leaves_no_process_no_socket_and_no_lock(cli: Cli, daemon: int, wait_for: Wait) -> None:
     note(cli)
     everybody = descendants(daemon)
@@ -128,6 +129,7 @@ def test_stop_leaves_no_process_no_socket_and_no_lock(cli: Cli, daemon: int, wai
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in everybody), "the end of all")
 
 
+@pytest.mark.slow
 def test_a_daemon_that_runs_is_not_started_again(cli: Cli, daemon: int, modules: Modules) -> None:
     again = cli.run("start", "--config", str(modules.registry))
     assert again.returncode == 0
@@ -146,6 +148,7 @@ def test_a_daemon_that_cannot_start_shows_the_end_of_its_log(cli: Cli, modules: 
     assert not cli.socket.exists()
 
 
+@pytest.mark.slow
 def test_status_and_list_show_what_is_served(cli: Cli, daemon: int, modules: Modules) -> None:
     lines = cli.run("status").stdout.splitlines()
     assert f"registry  {modules.registry}" in lines
@@ -155,6 +158,7 @@ def test_status_and_list_show_what_is_served(cli: Cli, daemon: int, modules: Mod
     assert cli.run("list").stdout.splitlines()[0] == "add_note\tnotes\tWrites a note."
 
 
+@pytest.mark.slow
 def test_a_call_works_in_the_callers_directory_with_typed_options(cli: Cli, daemon: int) -> None:
     answer = note(cli, "--times", "3")
     assert answer["arguments"] == {"name": "n", "times": 3}
@@ -166,12 +170,14 @@ def test_a_call_works_in_the_callers_directory_with_typed_options(cli: Cli, daem
     assert json.loads(done.stdout)["arguments"] == {"name": "007"}
 
 
+@pytest.mark.slow
 def test_help_shows_the_modules_and_a_tools_schema(cli: Cli, daemon: int) -> None:
     assert "add_note" in cli.run("help").stdout
     assert "`times`" in cli.run("help", "add_note").stdout
     assert cli.run("help", "nothing_like_it").returncode != 0
 
 
+@pytest.mark.slow
 def test_a_call_that_the_daemon_does_not_know_is_wrong_use_with_the_nearest_names(
     cli: Cli, daemon: int
 ) -> None:
@@ -180,6 +186,7 @@ def test_a_call_that_the_daemon_does_not_know_is_wrong_use_with_the_nearest_name
     assert "add_note" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_call_after_a_reload_runs_the_new_code(cli: Cli, daemon: int, modules: Modules) -> None:
     assert note(cli)["version"] == "one"
     modules.write("mcpptool.py", CODE.replace('"one"', '"two"'))
@@ -188,6 +195,7 @@ def test_the_call_after_a_reload_runs_the_new_code(cli: Cli, daemon: int, module
     assert status(cli)["modules"][0]["generation"] == 2
 
 
+@pytest.mark.slow
 def test_what_a_reload_changed_is_reported_by_module(cli: Cli, daemon: int, modules: Modules) -> None:
     modules.write("tool.yaml", MANIFEST + ADDED)
     assert cli.run("reload").returncode == 0
@@ -200,6 +208,7 @@ def test_what_a_reload_changed_is_reported_by_module(cli: Cli, daemon: int, modu
     assert "nothing to drop" in failed.stderr
 
 
+@pytest.mark.slow
 def test_a_broken_save_is_shown_with_its_place_and_the_tool_goes_on(
     cli: Cli, daemon: int, modules: Modules
 ) -> None:
@@ -213,6 +222,7 @@ def test_a_broken_save_is_shown_with_its_place_and_the_tool_goes_on(
     assert f"{modules.directory / 'mcpptool.py'}:3" in fault
 
 
+@pytest.mark.slow
 def test_a_daemon_of_another_registry_refuses_by_name(cli: Cli, daemon: int, modules: Modules) -> None:
     for _ in range(5):
         done = cli.run("call", "--config", "another.yaml", "add_note", "--name", "n")

@@ -115,6 +115,7 @@ def masked(demo: Demo, text: str) -> str:
     )
 
 
+@pytest.mark.slow
 def test_each_step_is_a_line_with_its_time(demo: Demo) -> None:
     done = demo.run()
     assert (done.returncode, done.stderr) == (0, "")
@@ -122,6 +123,7 @@ def test_each_step_is_a_line_with_its_time(demo: Demo) -> None:
     assert demo.left() == []
 
 
+@pytest.mark.slow
 def test_the_steps_are_numbers_too(demo: Demo) -> None:
     done = demo.run("--json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -141,6 +143,7 @@ def test_the_transcript_of_the_readme_is_one_of_a_demo(demo: Demo) -> None:
     assert masked(demo, shown) == TRANSCRIPT
 
 
+@pytest.mark.slow
 def test_a_long_temporary_directory_is_no_obstacle(demo: Demo) -> None:
     long = demo.temporary / ("d" * 90)
     long.mkdir()
@@ -184,6 +187,7 @@ def test_no_process_is_left_where_it_is_killed(demo: Demo, wait_for: Wait) -> No
     wait_for(lambda: not demo.processes(), "the end of all")
 
 
+@pytest.mark.slow
 def test_a_daemon_of_the_same_person_is_left_alone(demo: Demo) -> None:
     run = demo.place / "r"
     run.mkdir(mode=0o700)
@@ -333,6 +337,7 @@ def test_a_daemon_that_does_not_start_has_its_last_words_shown(demo: Demo, tree:
     assert "Traceback" not in done.stderr.splitlines()[0]
 
 
+@pytest.mark.slow
 def test_a_step_that_takes_too_long_ends(demo: Demo, tree: Path) -> None:
     file = tree / "mcppd" / "serving" / "tools.py"
     before = file.read_text()

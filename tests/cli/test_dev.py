@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.screen import LIMIT, Screen, go_on, state_of
+from tests.harness import first_and_slow
 
 if TYPE_CHECKING:
     from .conftest import Cli
@@ -187,6 +188,7 @@ def test_the_view_fills_whatever_size_the_terminal_takes(start: Start, connect: 
     assert screen.other.scrolled == 0
 
 
+@pytest.mark.slow
 def test_a_wide_terminal_has_the_state_beside_what_happens(start: Start) -> None:
     screen = start(170, 30)
     assert re.search("── modules .* │ ── reloads ", screen.line("modules"))
@@ -195,6 +197,7 @@ def test_a_wide_terminal_has_the_state_beside_what_happens(start: Start) -> None
     assert "reloads" not in screen.line("modules")
 
 
+@pytest.mark.slow
 def test_what_is_wrong_comes_first_where_not_all_can_be_shown(start: Start, module: Module) -> None:
     for number in range(40):
         directory = module.directory.parent / f"a{number:02}"
@@ -208,6 +211,7 @@ def test_what_is_wrong_comes_first_where_not_all_can_be_shown(start: Start, modu
     assert modules[0].split()[:2] == ["failed", "notes"]
 
 
+@pytest.mark.slow
 def test_a_registry_that_breaks_is_shown_with_its_place(start: Start, module: Module) -> None:
     screen = start(100, 24)
     module.registry.write_text("modules: [")
@@ -224,6 +228,7 @@ def test_text_of_others_steers_no_terminal(start: Start, connect: Connect) -> No
     )  # any sequence of theirs would be unknown
 
 
+@pytest.mark.slow
 def test_a_warning_of_the_log_is_part_of_the_picture(start: Start, cli: Cli) -> None:
     screen = start(100, 24)
     with socket.socket(socket.AF_UNIX) as connection:
@@ -233,6 +238,7 @@ def test_a_warning_of_the_log_is_part_of_the_picture(start: Start, cli: Cli) -> 
     assert screen.grid.scrolled == 0  # nothing was written beside the picture
 
 
+@pytest.mark.slow
 def test_keys_are_not_written_into_the_picture(start: Start) -> None:
     screen = start(80, 24)
     screen.type("typed\nq\x13")  # Ctrl-S: a terminal that holds its output would hold the view
@@ -245,7 +251,9 @@ def is_given_back(screen: Screen) -> bool:
     return screen.other is None and screen.cursor and screen.settings == screen.before
 
 
-@pytest.mark.parametrize("ending", ["\x03", "\x1c", signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "ending", first_and_slow("\x03", "\x1c", signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+)
 def test_the_terminal_is_given_back_however_it_ends(
     start: Start, cli: Cli, ending: str | signal.Signals
 ) -> None:
@@ -273,6 +281,7 @@ def test_a_daemon_that_cannot_bind_gives_back_the_terminal_and_says_why(cli: Cli
         screen.close()
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_closed_ends_the_daemon_in_order(start: Start, cli: Cli) -> None:
     screen = start(80, 24)
     screen.hang_up()
@@ -299,6 +308,7 @@ def test_ctrl_z_gives_the_terminal_back_until_it_goes_on(
     screen.wait_for("── calls  1 ok")
 
 
+@pytest.mark.slow
 def test_a_stop_that_waits_for_a_call_says_so(start: Start, connect: Connect, module: Module) -> None:
     screen = start(100, 24)
     agent = connect()
@@ -364,6 +374,7 @@ def lines(cli: Cli, module: Module) -> Iterator[Lines]:
         stream.close()
 
 
+@pytest.mark.slow
 def test_without_a_terminal_each_thing_that_happens_is_a_line(
     lines: Lines, connect: Connect, module: Module, cli: Cli
 ) -> None:
@@ -397,6 +408,7 @@ def test_without_a_terminal_each_thing_that_happens_is_a_line(
     assert lines.errors() == b""
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said_once_and_what_is_well_again_too(
     lines: Lines, connect: Connect, module: Module
 ) -> None:
@@ -411,6 +423,7 @@ def test_what_is_wrong_is_said_once_and_what_is_well_again_too(
     assert sum("tools.yaml:1:11" in line for line in lines.read) == 1
 
 
+@pytest.mark.slow
 def test_warnings_of_the_log_are_lines_too(lines: Lines, cli: Cli) -> None:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(cli.socket))
@@ -435,6 +448,7 @@ def test_the_same_lines_are_in_the_log_file_without_what_callers_were_told(
     assert "hidden" not in log.read_text()
 
 
+@pytest.mark.slow
 def test_a_reader_that_stands_still_does_not_hold_up_the_daemon(
     lines: Lines, connect: Connect, cli: Cli
 ) -> None:
@@ -447,6 +461,7 @@ def test_a_reader_that_stands_still_does_not_hold_up_the_daemon(
     assert not cli.socket.exists()
 
 
+@pytest.mark.slow
 def test_a_reader_that_is_gone_ends_the_daemon_quietly(lines: Lines, connect: Connect, cli: Cli) -> None:
     lines.stdout.close()
     connect().call("add_note")
@@ -455,6 +470,7 @@ def test_a_reader_that_is_gone_ends_the_daemon_quietly(lines: Lines, connect: Co
     assert lines.errors() == b""
 
 
+@pytest.mark.slow
 def test_plain_shows_lines_on_a_terminal_too(start: Start) -> None:
     screen = start(100, 24, "--plain", wanted="notes ok: add_note")
     assert screen.other is None
@@ -485,6 +501,7 @@ def pid_of(cli: Cli) -> int:
     return pid
 
 
+@pytest.mark.slow
 def test_a_daemon_that_runs_already_is_left_alone_without_a_terminal(
     cli: Cli, module: Module, other: int
 ) -> None:
@@ -495,6 +512,7 @@ def test_a_daemon_that_runs_already_is_left_alone_without_a_terminal(
     assert pid_of(cli) == other
 
 
+@pytest.mark.slow
 def test_a_daemon_that_runs_already_is_left_alone_unless_the_person_agrees(
     start: Start, cli: Cli, other: int
 ) -> None:
@@ -505,6 +523,7 @@ def test_a_daemon_that_runs_already_is_left_alone_unless_the_person_agrees(
     assert pid_of(cli) == other
 
 
+@pytest.mark.slow
 def test_it_takes_the_place_of_a_daemon_if_the_person_agrees(start: Start, cli: Cli, other: int) -> None:
     screen = start(100, 24, wanted="[y/N]")
     screen.type("y\n")
@@ -513,6 +532,7 @@ def test_it_takes_the_place_of_a_daemon_if_the_person_agrees(start: Start, cli: 
     assert not runs(other)
 
 
+@pytest.mark.slow
 def test_replace_takes_the_place_without_asking(start: Start, cli: Cli, other: int, connect: Connect) -> None:
     agent = connect()
     screen = start(100, 24, "--replace", wanted="── modules  1 ok")
@@ -520,6 +540,7 @@ def test_replace_takes_the_place_without_asking(start: Start, cli: Cli, other: i
     agent.close()
 
 
+@pytest.mark.slow
 def test_a_restart_from_elsewhere_is_told_as_one(start: Start, cli: Cli) -> None:
     screen = start(80, 24)
     assert cli.run("restart").returncode == 0

@@ -50,6 +50,7 @@ def test_columns_align_and_the_last_takes_what_is_left() -> None:
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 220), st.integers(1, 60), TEXT, st.integers(0, 70))
 def test_the_picture_fits_any_size_whatever_it_shows(width: int, height: int, text: str, count: int) -> None:
     fault = {"message": text, "file": f"/{text}/x.py", "line": 3, "source": text}

@@ -10,7 +10,7 @@ import pytest
 
 from mcppd.cli.import_needs import needs_of
 from mcppd.core.yaml import read_yaml
-from tests.harness import Client, outcome_of, running
+from tests.harness import Client, first_and_slow, outcome_of, running
 
 if TYPE_CHECKING:
     from .conftest import Cli
@@ -59,6 +59,7 @@ def entries(registry: Path) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_somebody_without_a_registry_gets_one_with_the_bundled_modules_too(cli: Cli, other: Path) -> None:
     home = cli.directory / "home" / ".config" / "mcppd" / "tools.yaml"
     status, said, errors = imported(cli, other.parent)
@@ -82,6 +83,7 @@ def test_somebody_without_a_registry_gets_one_with_the_bundled_modules_too(cli: 
     assert (done.returncode, " 0 errors" in done.stdout) == (0, True)
 
 
+@pytest.mark.slow
 def test_what_stands_in_a_registry_stays_as_it_is_and_a_second_import_adds_nothing(
     cli: Cli, other: Path
 ) -> None:
@@ -107,6 +109,7 @@ def test_what_stands_in_a_registry_stays_as_it_is_and_a_second_import_adds_nothi
     assert [each["path"] for each in entries(registry)][3:] == [f"{other.parent}/tools/c"]
 
 
+@pytest.mark.slow
 def test_a_dry_run_shows_the_lines_and_writes_nothing(cli: Cli, other: Path) -> None:
     registry = mine(cli, "modules:\n")
     status, said, _ = imported(cli, "--dry-run", other, registry=registry)
@@ -152,13 +155,13 @@ def test_options_are_carried_over_and_others_are_named(cli: Cli, other: Path) ->
 
 @pytest.mark.parametrize(
     "text",
-    [
+    first_and_slow(
         "modules: {a: {path: tools/a}, b: tools/b}",
         "- tools/a\n- path: ./tools/b/",
         "modules: [tools/a, {path: '${HERE}/tools/b'}]",
         "modules:\n  - tools/*\n",
         "modules:\n- path: ~/link/a\n- path: ../other/tools/b\n- path: tools/a\n",
-    ],
+    ),
 )
 def test_a_registry_may_list_its_modules_in_any_shape(cli: Cli, other: Path, text: str) -> None:
     other.write_text(text)
@@ -173,6 +176,7 @@ def test_a_registry_may_list_its_modules_in_any_shape(cli: Cli, other: Path, tex
     assert (status, registry.read_text(), "Nothing is new" in said) == (0, once, True)
 
 
+@pytest.mark.slow
 def test_paths_that_lead_somewhere_only_from_the_base_directory_are_found_there(
     cli: Cli, other: Path
 ) -> None:
@@ -185,6 +189,7 @@ def test_paths_that_lead_somewhere_only_from_the_base_directory_are_found_there(
     assert [each["path"] for each in entries(registry)] == [f"{other.parent}/tools/{name}" for name in "ab"]
 
 
+@pytest.mark.slow
 def test_a_directory_is_only_itself_whatever_its_name(cli: Cli, other: Path) -> None:
     name = 'it\'s [a] "*" #: ü'
     module(other.parent / name, name="odd")
@@ -231,6 +236,7 @@ def test_what_can_not_be_taken_is_told_with_its_place_and_the_others_are_taken(c
     assert "8 modules can't be taken" in said
 
 
+@pytest.mark.slow
 def test_a_name_that_ours_has_is_not_taken_from_it(cli: Cli, other: Path) -> None:
     own = module(cli.directory / "own", name="a")
     registry = mine(cli, f"modules:\n  - path: {own}\n")
@@ -292,6 +298,7 @@ def test_what_is_no_registry_is_refused_with_its_place(cli: Cli, other: Path, te
     assert errors.startswith(f"mcppd: {other}{place}")
 
 
+@pytest.mark.slow
 def test_wrong_use_is_told(cli: Cli, other: Path) -> None:
     assert imported(cli, cli.directory / "nowhere")[0] == 2
     status, _, errors = imported(cli, other.parent / "tools")
@@ -315,6 +322,7 @@ def test_a_registry_that_can_not_be_written_is_told(cli: Cli, other: Path) -> No
     assert (status, "/proc/mcppd/tools.yaml can't be written" in errors) == (1, True)
 
 
+@pytest.mark.slow
 async def test_modules_are_live_for_connected_agents_and_a_failing_one_is_named(tmp_path: Path) -> None:
     module(tmp_path / "other" / "good")
     broken = module(tmp_path / "other" / "broken")

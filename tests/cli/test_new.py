@@ -55,6 +55,7 @@ def fits_its_schema(path: Path) -> bool:
     return Draft7Validator(json.loads(Path(schema).read_text())).is_valid(read_yaml(text.encode(), "x").value)
 
 
+@pytest.mark.slow
 def test_somebody_without_a_registry_gets_one_and_keeps_the_bundled_modules(cli: Cli) -> None:
     done = cli.run_plain("new", "greet", "--socket", str(cli.socket))
     config = cli.directory / "home" / ".config" / "mcppd"
@@ -76,6 +77,7 @@ def test_somebody_without_a_registry_gets_one_and_keeps_the_bundled_modules(cli:
     assert f" {bundled + 1} modules" in check(cli)
 
 
+@pytest.mark.slow
 def test_a_second_module_leaves_the_registry_as_it_is(cli: Cli) -> None:
     cli.run_plain("new", "one")
     registry = cli.directory / "home" / ".config" / "mcppd" / "tools.yaml"
@@ -224,6 +226,7 @@ def test_a_module_may_lie_anywhere(cli: Cli, directory: str) -> None:
     assert ": 1 module," in check(cli, str(registry))
 
 
+@pytest.mark.slow
 def test_links_are_followed_and_stay(cli: Cli) -> None:
     registry = registry_of(cli, "modules:\n- path: linked/*\n")
     registry.rename(registry.with_name("real"))
@@ -302,6 +305,7 @@ def test_what_is_there_is_never_overwritten(cli: Cli, kind: str) -> None:
     assert contents(cli.directory / "mine") == before
 
 
+@pytest.mark.slow
 def test_a_name_that_another_module_has_is_refused(cli: Cli) -> None:
     done = cli.run_plain("new", "what")
     assert (done.returncode, done.stdout) == (1, "")
@@ -425,6 +429,7 @@ async def test_a_new_module_is_live_for_a_connected_agent_and_it_is_told_once(
         await client.close()
 
 
+@pytest.mark.slow
 async def test_the_first_registry_of_a_person_is_live_beside_the_bundled_modules(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir(mode=0o700)
     environment = clean_environment(tmp_path)
@@ -452,6 +457,7 @@ async def test_the_first_registry_of_a_person_is_live_beside_the_bundled_modules
         await process.wait()
 
 
+@pytest.mark.slow
 async def test_a_module_that_the_daemon_does_not_serve_is_not_called_live(tmp_path: Path) -> None:
     async with running(tmp_path) as daemon:
         other = tmp_path / "other.yaml"

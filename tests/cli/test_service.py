@@ -45,6 +45,7 @@ def systemctl(directory: Path, script: str) -> None:
     program.chmod(0o755)
 
 
+@pytest.mark.slow
 def test_units_of_another_session_keep_nobody_from_starting_and_stopping(cli: Cli, tmp_path: Path) -> None:
     systemctl(tmp_path, "echo 'Failed to connect to bus: No medium found' >&2; exit 1")
     units = tmp_path / "home" / ".config" / "systemd" / "user"

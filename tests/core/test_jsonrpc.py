@@ -26,6 +26,7 @@ from mcppd.core.jsonrpc import (
     encode_result,
     encode_value,
 )
+from tests.harness import first_and_slow
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """Not judged by time: a fresh checkout first builds its Unicode tables, for seconds."""
@@ -293,7 +294,7 @@ def test_a_value_too_deep_for_one_encoder_is_left_to_the_other() -> None:
     assert encode_value(value) == b"[" * 300 + b"1" + b"]" * 300
 
 
-@pytest.mark.parametrize("value", [b"{}", b"[]", b"0", b'""', b'{"a":1}'])
+@pytest.mark.parametrize("value", first_and_slow(b"{}", b"[]", b"0", b'""', b'{"a":1}'))
 def test_more_values_than_anybody_sends_are_refused_unread_by_their_id(value: bytes) -> None:
     many = b",".join([value] * (MAX_VALUES + 1))
     assert refusal(decode(b"[" + many + b"]")) == (None, PARSE_ERROR)

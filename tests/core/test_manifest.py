@@ -326,6 +326,7 @@ tools = st.dictionaries(st.sampled_from(KEYS), values) | values
 TOP = ["scope", "about", "timeout", "prompts", "resources", "other"]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(tools, max_size=4), st.dictionaries(st.sampled_from(TOP), values))
 def test_whatever_stands_in_a_manifest_the_good_tool_is_served(items: list[Any], top: dict[str, Any]) -> None:

@@ -263,6 +263,7 @@ MEMBERS = [
 items = st.dictionaries(st.sampled_from(MEMBERS), values) | values
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(items, max_size=4), st.sampled_from([*HEADS]))
 def test_whatever_stands_in_a_list_the_good_one_is_served(found: list[Any], kind: Kind) -> None:

@@ -15,6 +15,7 @@ from mcppd.core.portable_parts import MAX_WORDS
 from mcppd.core.refusals import refused_by
 from mcppd.core.schemas import check_input_schema
 from mcppd.core.subschemas import HELD, NAMED
+from tests.harness import first_and_slow
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
@@ -364,6 +365,7 @@ def test_a_pattern_that_javascript_refuses_or_reads_otherwise_goes(pattern: str)
     assert portable(obj({"a": {"pattern": pattern}})) == obj({"a": {}})
 
 
+@pytest.mark.slow
 def test_a_schema_that_is_no_json_or_without_bounds_is_advertised_as_empty() -> None:
     shared: Any = {}
     for _ in range(60):
@@ -520,7 +522,7 @@ def grown(inner: st.SearchStrategy[Any], dialect: str | None) -> st.SearchStrate
     return st.fixed_dictionaries({}, optional={**objects, **single, **many, **rest})
 
 
-@pytest.mark.parametrize("dialect", [None, DRAFT_7])
+@pytest.mark.parametrize("dialect", first_and_slow(None, DRAFT_7))
 def test_what_fits_the_author_s_schema_fits_the_advertised_one(dialect: str | None) -> None:
     @settings(deadline=None, max_examples=60)
     @given(

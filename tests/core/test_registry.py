@@ -362,6 +362,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.dictionaries(st.sampled_from(OPTIONS), values) | values, max_size=4), values, values)
 def test_whatever_stands_in_a_registry_the_good_entry_is_served(

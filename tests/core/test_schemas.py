@@ -178,6 +178,7 @@ def test_the_number_of_values_is_bounded_however_often_a_part_is_shared() -> Non
     assert not is_plain(shared)
 
 
+@pytest.mark.slow
 def test_the_number_of_subschemas_is_bounded() -> None:
     names = [f"p{number}" for number in range(MAX_SUBSCHEMAS)]
     assert check_schema({"properties": {name: {} for name in names}}) is not None

@@ -56,6 +56,7 @@ SCHEMAS: some.SearchStrategy[Any] = some.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=1000)
 @given(SCHEMAS, VALUES, some.sampled_from([None, *DIALECTS]))
 def test_what_fits_surely_has_no_fault(schema: Any, value: Any, dialect: str | None) -> None:

@@ -101,6 +101,7 @@ variables = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(variables, st.sampled_from(["", "/", "-", "x"])), min_size=1, max_size=6))
 def test_a_uri_that_a_template_gives_matches_it_and_the_values_give_it_again(

@@ -477,6 +477,7 @@ class TestAnything:
                 patch.setattr(reader, "FAST", yaml.SafeLoader)
             assert_document_or_fault(text.encode())
 
+    @pytest.mark.slow
     @fuzzed
     @given(
         st.recursive(

@@ -138,6 +138,7 @@ async def test_a_modern_client_is_answered_with_the_question_and_sends_the_answe
     }
 
 
+@pytest.mark.slow
 async def test_several_questions_at_once_come_at_once_in_both_eras(asking: Daemon, connect: Connect) -> None:
     client = await connect(capabilities=EVERYTHING)
     respond(client, await asked(client), result=ROOTS)  # the session's own question, for the workspace
@@ -165,6 +166,7 @@ async def test_several_questions_at_once_come_at_once_in_both_eras(asking: Daemo
     assert texts(last) == legacy == '["Ann",[{"uri":"file:///","name":"here"}]]'
 
 
+@pytest.mark.slow
 async def test_rounds_of_a_modern_call_outlive_the_daemon(asking: Daemon, connect: Connect) -> None:
     client = await connect(revision=None)
     first = await client.result("tools/call", enveloped(name="twice", arguments={}))
@@ -186,6 +188,7 @@ async def test_rounds_of_a_modern_call_outlive_the_daemon(asking: Daemon, connec
     assert texts(await client.result("tools/call", last)) == "A and B"
 
 
+@pytest.mark.slow
 async def test_sampling_is_answered_by_the_clients_model(asking: Daemon, connect: Connect) -> None:
     client = await connect(capabilities={"sampling": {}})
     waiting = client.ask("tools/call", {"name": "think", "arguments": {}})

@@ -127,8 +127,8 @@ async def test_a_tool_that_reads_stdin_gets_its_end(wild: Daemon, connect: Conne
         ("dies", "SIGSEGV"),
         ("garbles", "connection"),
         ("spins", "1.5 s"),
-        ("sleeps", "1.5 s"),
-        ("locks", "1.5 s"),
+        pytest.param("sleeps", "1.5 s", marks=pytest.mark.slow),
+        pytest.param("locks", "1.5 s", marks=pytest.mark.slow),
     ],
 )
 async def test_a_tool_that_ends_badly_costs_its_own_call_only(
@@ -171,6 +171,7 @@ async def test_values_that_json_lacks_are_made_sane(wild: Daemon, connect: Conne
     assert "$.rows" in await client.failure("generator")
 
 
+@pytest.mark.slow
 async def test_long_lines_arrive_whole_both_ways(wild: Daemon, connect: Connect) -> None:
     client = await connect()
     for size in (2**16 - 1, 2**16, 2**20 + 1, 17 * 2**20):
@@ -178,6 +179,7 @@ async def test_long_lines_arrive_whole_both_ways(wild: Daemon, connect: Connect)
         assert len(json.loads(await client.text("echo", {"text": "y" * size}))["text"]) == size
 
 
+@pytest.mark.slow
 async def test_two_agents_in_two_directories_each_get_their_own(wild: Daemon, connect: Connect) -> None:
     clients = [await connect() for _ in range(4)]
     answers = await asyncio.gather(*(client.text("where") for client in clients for _ in range(5)))
@@ -202,6 +204,7 @@ async def test_the_environment_of_a_call_is_the_base_and_what_was_passed(
     assert "s3cret" not in wild.output + json.dumps(await wild.control("mcppd/status"))
 
 
+@pytest.mark.slow
 async def test_strings_are_converted_only_where_nothing_is_lost(daemon: Daemon, connect: Connect) -> None:
     schema = {
         "type": "object",
@@ -235,6 +238,7 @@ async def test_strings_are_converted_only_where_nothing_is_lost(daemon: Daemon, 
     assert "more" in both
 
 
+@pytest.mark.slow
 async def test_a_pattern_that_never_ends_is_ended_and_stops_nobody(daemon: Daemon, connect: Connect) -> None:
     daemon.registry.write_text("modules:\n  - path: tools/*\n")
     schema = {"type": "object", "properties": {"text": {"type": "string", "pattern": "^(a+)+$"}}}
@@ -248,6 +252,7 @@ async def test_a_pattern_that_never_ends_is_ended_and_stops_nobody(daemon: Daemo
     del hanging
 
 
+@pytest.mark.slow
 async def test_two_hundred_calls_at_once_are_served_fairly_by_few_workers(
     wild: Daemon, connect: Connect
 ) -> None:
@@ -260,6 +265,7 @@ async def test_two_hundred_calls_at_once_are_served_fairly_by_few_workers(
     assert len(processes_below(wild.pid)) <= 6  # the spawner, four workers, one that checks schemas
 
 
+@pytest.mark.slow
 async def test_a_cancelled_call_gets_no_answer_and_frees_its_worker(wild: Daemon, connect: Connect) -> None:
     wild.registry.write_text("modules:\n  - path: tools/*\n    workers: 1\n")
     client = await connect()
@@ -271,6 +277,7 @@ async def test_a_cancelled_call_gets_no_answer_and_frees_its_worker(wild: Daemon
     assert not slow.done()
 
 
+@pytest.mark.slow
 async def test_a_client_that_goes_away_has_its_calls_ended(wild: Daemon, connect: Connect) -> None:
     wild.registry.write_text("modules:\n  - path: tools/*\n")
     client = await connect()
@@ -281,6 +288,7 @@ async def test_a_client_that_goes_away_has_its_calls_ended(wild: Daemon, connect
     await until(lambda: not _busy(wild))
 
 
+@pytest.mark.slow
 async def test_progress_comes_while_the_call_runs_and_only_if_asked_for(
     daemon: Daemon, connect: Connect
 ) -> None:
@@ -303,6 +311,7 @@ async def test_progress_comes_while_the_call_runs_and_only_if_asked_for(
     assert {each["progressToken"] for each in seen} == {"mine"}
 
 
+@pytest.mark.slow
 async def test_structured_content_is_sent_where_it_was_declared(daemon: Daemon, connect: Connect) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     body = "def execute(tool_name, arguments, context=None):\n    return {'success': True, 'result': arguments}\n"

@@ -119,6 +119,7 @@ def check(home: Home, told: Agents) -> None:
 SECONDS = [5, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(300)])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", SECONDS)
 async def test_killed_ended_and_restarted_at_random(home: Home, seconds: float) -> None:
     told = await chaos(home, 6, seconds, [kill, end, restart])
@@ -131,6 +132,7 @@ async def test_killed_ended_and_restarted_at_random(home: Home, seconds: float) 
         assert "outcome is unknown" in text or ("not begun" in text and mark not in made), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", SECONDS)
 async def test_no_call_fails_while_daemons_are_told_to_end_or_restarted(home: Home, seconds: float) -> None:
     told = await chaos(home, 6, seconds, [end, restart])

@@ -58,6 +58,7 @@ async def test_sockets_that_vanished_are_made_again(home: Home, lost: str) -> No
     assert home.mcppd("serve").returncode == 1  # the lock is held, and can be seen
 
 
+@pytest.mark.slow
 async def test_a_daemon_whose_socket_is_anothers_ends_and_leaves_it(home: Home) -> None:
     pid = await served(home)
     path = home.runtime / "mcppd" / "mcp.sock"
@@ -80,6 +81,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.slow
 async def test_a_daemon_that_nobody_started_ends_when_nobody_needs_it(home: Home) -> None:
     daemon = await asyncio.create_subprocess_exec(sys.executable, "-c", IMPATIENT, env=home.environment)
     await until((home.runtime / "mcppd" / "control.sock").exists)
@@ -94,6 +96,7 @@ async def test_a_daemon_that_nobody_started_ends_when_nobody_needs_it(home: Home
     assert home.sockets() == []
 
 
+@pytest.mark.slow
 async def test_a_daemon_that_a_person_started_stays(home: Home) -> None:
     assert home.mcppd("start").returncode == 0
     assert (await home.status())["stays"] is True
@@ -104,6 +107,7 @@ async def test_a_daemon_that_a_person_started_stays(home: Home) -> None:
     assert (await home.status())["stays"] is False
 
 
+@pytest.mark.slow
 async def test_too_many_clients_wait_and_cost_nothing(home: Home) -> None:
     few = 40
     daemon = await asyncio.create_subprocess_exec(
@@ -194,6 +198,7 @@ async def test_what_comes_behind_a_refused_hello_is_not_carried_out(home: Home) 
     writer.close()
 
 
+@pytest.mark.slow
 async def test_a_pipe_of_agents_is_served_across_a_stop(home: Home) -> None:
     await served(home)
     assert home.mcppd("stop").returncode == 0

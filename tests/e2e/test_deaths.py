@@ -149,6 +149,7 @@ async def test_an_import_that_ends_badly_is_told_and_a_save_mends_it(
         await until(lambda: not left_by(there.daemon))
 
 
+@pytest.mark.slow
 async def test_a_thread_left_spinning_costs_its_worker_and_no_call(tmp_path: Path) -> None:
     async with scene(tmp_path, workers=2) as there:
         code = "def spin():\n    while True: pass\nthreading.Thread(target=spin).start()"
@@ -159,6 +160,7 @@ async def test_a_thread_left_spinning_costs_its_worker_and_no_call(tmp_path: Pat
         assert there.daemon.output.count("though no call ran in it") == 1
 
 
+@pytest.mark.slow
 async def test_processes_without_end_between_calls_are_noticed(tmp_path: Path) -> None:
     async with scene(tmp_path, workers=2, processes=24) as there:
         bomb = (
@@ -171,6 +173,7 @@ async def test_processes_without_end_between_calls_are_noticed(tmp_path: Path) -
         assert await there.worker() != first
 
 
+@pytest.mark.slow
 async def test_a_spawner_that_is_killed_loses_no_queued_call_and_leaves_nothing(tmp_path: Path) -> None:
     async with scene(tmp_path, workers=1) as there:
         running = asyncio.create_task(there.dies(LEAVE + STAY))
@@ -186,6 +189,7 @@ async def test_a_spawner_that_is_killed_loses_no_queued_call_and_leaves_nothing(
         assert not left_by(there.daemon)
 
 
+@pytest.mark.slow
 async def test_a_daemon_that_is_killed_takes_everything_with_it(tmp_path: Path) -> None:
     async with scene(tmp_path, workers=1) as there:
         running = there.caller.ask("tools/call", {"name": "run", "arguments": {"code": LEAVE + STAY}})
@@ -200,6 +204,7 @@ async def test_a_daemon_that_is_killed_takes_everything_with_it(tmp_path: Path) 
         await until(lambda: not any(map(is_alive, started)))
 
 
+@pytest.mark.slow
 async def test_a_save_whose_import_hangs_leaves_the_last_good_version_and_all_others(tmp_path: Path) -> None:
     async with scene(tmp_path, import_timeout=0.5) as there:
         assert await there.worker()

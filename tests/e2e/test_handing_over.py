@@ -76,6 +76,7 @@ async def test_what_runs_ends_first_and_what_is_asked_meanwhile_is_answered(home
         assert_lives(each)
 
 
+@pytest.mark.slow
 async def test_calls_that_wait_for_a_worker_are_begun_by_the_next_daemon(home: Home) -> None:
     (home.path / "config/mcppd/tools.yaml").write_text("modules:\n  - path: tools/*\n    workers: 1\n")
     client = await opened(home, "legacy")
@@ -96,6 +97,7 @@ async def test_calls_that_wait_for_a_worker_are_begun_by_the_next_daemon(home: H
     assert_lives(client)
 
 
+@pytest.mark.slow
 async def test_a_batch_with_a_call_is_held_as_a_whole(home: Home) -> None:
     client = await home.shim()
     await client.handshake("2025-03-26")
@@ -122,6 +124,7 @@ async def test_a_batch_with_a_call_is_held_as_a_whole(home: Home) -> None:
     assert_lives(client)
 
 
+@pytest.mark.slow
 async def test_a_list_that_changed_between_two_daemons_is_told_once(home: Home) -> None:
     legacy, listening = await opened(home, "legacy"), await opened(home, "modern")
     listening.ask("subscriptions/listen", modern(notifications={"toolsListChanged": True}), "listen:0")
@@ -175,6 +178,7 @@ async def test_stopped_is_stopped_until_it_is_started(home: Home, era: str) -> N
     assert_lives(client)
 
 
+@pytest.mark.slow
 async def test_one_that_does_not_come_to_be_changes_nothing(home: Home) -> None:
     client = await opened(home, "legacy")
     assert await client.text("quick", {"mark": "a"}) == "done a"
@@ -191,6 +195,7 @@ async def test_one_that_does_not_come_to_be_changes_nothing(home: Home) -> None:
     assert_lives(client)
 
 
+@pytest.mark.slow
 async def test_one_that_dies_before_it_has_come_leaves_the_old_one(home: Home) -> None:
     client = await opened(home, "legacy")
     assert await client.text("quick", {"mark": "a"}) == "done a"
@@ -204,6 +209,7 @@ async def test_one_that_dies_before_it_has_come_leaves_the_old_one(home: Home) -
     assert_lives(client)
 
 
+@pytest.mark.slow
 async def test_two_at_once_make_one(home: Home) -> None:
     client = await opened(home, "legacy")
     assert await client.text("quick", {"mark": "a"}) == "done a"
@@ -214,6 +220,7 @@ async def test_two_at_once_make_one(home: Home) -> None:
     assert_lives(client)
 
 
+@pytest.mark.slow
 async def test_only_an_older_one_is_restarted_if_that_is_asked(home: Home) -> None:
     assert "not running" in await mcppd(home, "restart", "--if-older")
     assert home.daemons() == []
@@ -223,6 +230,7 @@ async def test_only_an_older_one_is_restarted_if_that_is_asked(home: Home) -> No
     assert (await home.status())["pid"] == pid
 
 
+@pytest.mark.slow
 async def test_a_plain_client_is_told_goodbye(home: Home) -> None:
     await mcppd(home, "start")
     client = await Client.on_socket(home.runtime / "mcppd" / "mcp.sock")

@@ -61,6 +61,7 @@ async def test_help_tells_of_anything_by_its_name_or_uri(client: Client) -> None
         assert untold not in text, asked
 
 
+@pytest.mark.slow
 async def test_help_names_what_is_like_a_name_of_nothing(client: Client) -> None:
     for asked, near in NEAR:
         assert near in (await client.failure("help", {"tool": asked})).partition("mean")[2]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import Client, Daemon
+from tests.harness import Client, Daemon, first_and_slow
 
 BODY = """
 import sys, {imported}
@@ -52,6 +52,7 @@ def environment(directory: Path, version: str) -> Path:
     return directory
 
 
+@pytest.mark.slow
 async def test_two_versions_of_one_package_are_both_right_side_by_side(daemon: Daemon) -> None:
     pythons: dict[str, Path | str] = {}
     for name, version in (("one", "1.0"), ("two", "2.0")):
@@ -65,6 +66,7 @@ async def test_two_versions_of_one_package_are_both_right_side_by_side(daemon: D
     await client.close()
 
 
+@pytest.mark.slow
 async def test_an_interpreter_may_be_named_by_its_file(daemon: Daemon) -> None:
     directory = environment(daemon.home / "venv", "3.0")
     daemon.module("one", BODY.format(imported="pinned", shown="pinned.VERSION"), "version")
@@ -74,6 +76,7 @@ async def test_an_interpreter_may_be_named_by_its_file(daemon: Daemon) -> None:
     await client.close()
 
 
+@pytest.mark.slow
 async def test_what_an_environment_lacks_is_said_with_where_to_install_it(daemon: Daemon) -> None:
     directory = environment(daemon.home / "venv", "1.0")
     daemon.module("one", BODY.format(imported="absent", shown="1"), "version")
@@ -142,7 +145,7 @@ WRONG: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", first_and_slow(*WRONG))
 async def test_what_is_no_interpreter_is_said_and_harms_no_other(daemon: Daemon, name: str) -> None:
     make, said = WRONG[name]
     daemon.module("one", BODY.format(imported="os", shown="1"), "fails", import_timeout=1)
@@ -158,6 +161,7 @@ async def test_what_is_no_interpreter_is_said_and_harms_no_other(daemon: Daemon,
     await client.close()
 
 
+@pytest.mark.slow
 async def test_an_interpreter_that_is_too_old_is_said_with_what_is_needed(daemon: Daemon) -> None:
     old = [*(Path.home() / ".pyenv" / "versions").glob("[23].[789].*/bin/python")]
     if not old:

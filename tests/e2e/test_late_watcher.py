@@ -67,6 +67,7 @@ def _has_inotify(daemon: Daemon) -> bool:
     return any(os.readlink(each) == "anon_inode:inotify" for each in descriptors.iterdir())
 
 
+@pytest.mark.slow
 async def test_a_watcher_that_is_always_behind_makes_no_answer_stale(
     daemon: Daemon, connect: Connect
 ) -> None:
@@ -81,6 +82,7 @@ async def test_a_watcher_that_is_always_behind_makes_no_answer_stale(
             noise.kill()
 
 
+@pytest.mark.slow
 async def test_a_watcher_that_dies_makes_no_answer_stale_and_comes_back(
     daemon: Daemon, connect: Connect
 ) -> None:

@@ -48,6 +48,7 @@ async def die(client: Client, count: int) -> None:
         assert "exited with status 3" in await client.failure("dies")
 
 
+@pytest.mark.slow
 async def test_a_tool_has_its_own_time_limit_and_the_registry_a_word_over_it(
     two: Daemon, connect: Connect
 ) -> None:
@@ -60,6 +61,7 @@ async def test_a_tool_has_its_own_time_limit_and_the_registry_a_word_over_it(
     assert "0.3 s" in await client.failure("sleeps")
 
 
+@pytest.mark.slow
 async def test_limits_of_tools_that_are_not_there_are_shown(two: Daemon, connect: Connect) -> None:
     limits = "    tools: {limits: {workz: {timeout: 1}, 'nap*': {timeout: 0.3}}}\n"
     two.registry.write_text(f"modules:\n  - path: tools/one\n{limits}  - path: tools/other\n")
@@ -69,6 +71,7 @@ async def test_limits_of_tools_that_are_not_there_are_shown(two: Daemon, connect
     assert "did you mean works?" in warning
 
 
+@pytest.mark.slow
 async def test_a_module_that_dies_again_and_again_is_paused_for_and_says_so(
     two: Daemon, connect: Connect
 ) -> None:
@@ -132,6 +135,7 @@ async def test_calls_that_wait_are_shown_and_their_time_is_told_apart(
     await until(lambda: re.search(r"call: works by tester: ok \([\d.]+ ms, waited [\d.]+ ms\)\n", two.output))
 
 
+@pytest.mark.slow
 async def test_a_module_that_is_busy_says_which_limit_it_is(
     two: Daemon, connect: Connect, tmp_path: Path
 ) -> None:
@@ -151,6 +155,7 @@ async def test_a_module_that_is_busy_says_which_limit_it_is(
     assert all("busy" in texts(each) for each in ends if each.get("isError"))
 
 
+@pytest.mark.slow
 async def test_a_module_all_of_whose_workers_hang_delays_no_other(two: Daemon, connect: Connect) -> None:
     """A7: the other module answers as long as nothing of the first has ended."""
     client, other = await connect(), await connect()

@@ -71,6 +71,7 @@ async def test_names_that_clients_refuse_get_an_alias_that_stays(daemon: Daemon,
         assert await client.text(name) == "{}"
 
 
+@pytest.mark.slow
 async def test_two_modules_with_the_same_tool_are_both_callable(daemon: Daemon, connect: Connect) -> None:
     for name in ("first", "second"):
         daemon.module(
@@ -91,6 +92,7 @@ async def test_two_modules_with_the_same_tool_are_both_callable(daemon: Daemon, 
     assert await client.text("second__search") == "second"
 
 
+@pytest.mark.slow
 async def test_a_thousand_tools_are_listed_in_order_of_name(daemon: Daemon, connect: Connect) -> None:
     daemon.module("many", ECHO, *(f"tool_{number:04}" for number in range(1000)))
     await daemon.control("mcppd/reload")  # which may take longer than a list waits
@@ -100,6 +102,7 @@ async def test_a_thousand_tools_are_listed_in_order_of_name(daemon: Daemon, conn
     assert listed == sorted(listed)
 
 
+@pytest.mark.slow
 async def test_annotations_and_unknown_members_of_a_tool_are_passed_on(
     daemon: Daemon, connect: Connect
 ) -> None:

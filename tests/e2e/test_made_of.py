@@ -66,6 +66,7 @@ async def test_the_watcher_alone_sees_that_what_failed_to_be_imported_is_there(
     assert await client.text("first") == "v1"
 
 
+@pytest.mark.slow
 async def test_what_a_call_imports_lazily_is_live_and_may_come_later(
     daemon: Daemon, connect: Connect
 ) -> None:
@@ -126,6 +127,7 @@ def execute(tool_name, arguments, context=None):
 """
 
 
+@pytest.mark.slow
 async def test_data_files_that_watch_names_are_live(daemon: Daemon, connect: Connect) -> None:
     daemon.registry.write_text("modules:\n  - {path: tools/one, watch: ['tools/one/data/**/*.txt']}\n")
     directory = daemon.module("one", COUNTS, "first")
@@ -149,6 +151,7 @@ async def test_data_files_that_watch_names_are_live(daemon: Daemon, connect: Con
     assert await _generations(daemon) == before
 
 
+@pytest.mark.slow
 async def test_the_watcher_alone_sees_data_files_come_and_go(daemon: Daemon, connect: Connect) -> None:
     daemon.registry.write_text("modules:\n  - {path: tools/one, watch: ['data/**/*.txt']}\n")
     daemon.module("one", SAYS_X.replace("X", "'x'"), "first")

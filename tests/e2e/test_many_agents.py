@@ -57,6 +57,7 @@ def parent(pid: int) -> int:
         return 0
 
 
+@pytest.mark.slow
 async def test_eight_agents_and_five_modules_are_one_daemon_and_one_worker(home: Home) -> None:
     for number in range(5):
         home.module(f"m{number}", COUNTING, f"quick{number}")
@@ -70,6 +71,7 @@ async def test_eight_agents_and_five_modules_are_one_daemon_and_one_worker(home:
     assert len(workers(home)) == 1
 
 
+@pytest.mark.slow
 async def test_nothing_is_imported_for_a_list(home: Home) -> None:
     for number in range(10):
         home.module(f"m{number}", SLOW_IMPORT, f"late{number}")
@@ -85,6 +87,7 @@ async def test_nothing_is_imported_for_a_list(home: Home) -> None:
     assert await client.text("late3") == "imported"
 
 
+@pytest.mark.slow
 async def test_an_unknown_first_method_is_an_error(home: Home) -> None:
     for method in ("probe/unknown", "rpc.discover", "mcp/hello"):
         client = await home.shim()
@@ -92,6 +95,7 @@ async def test_an_unknown_first_method_is_an_error(home: Home) -> None:
         assert "help" in await client.tools()
 
 
+@pytest.mark.slow
 async def test_an_agent_that_is_killed_takes_its_shim_and_its_calls_with_it(home: Home) -> None:
     home.module("counting", COUNTING, *TOOLS)
     other = await home.shim()
@@ -119,6 +123,7 @@ async def test_an_agent_that_is_killed_takes_its_shim_and_its_calls_with_it(home
     assert await other.text("quick", {"mark": "b"}) == "done b"
 
 
+@pytest.mark.slow
 async def test_a_worker_that_dies_under_two_agents_is_told_both_and_made_again(home: Home) -> None:
     home.module("counting", COUNTING, *TOOLS)
     clients = [await home.shim() for _ in range(2)]
@@ -156,6 +161,7 @@ async def test_a_call_whose_worker_dies_after_its_deed_is_not_made_again(home: H
     assert marks(home) == ["one"]
 
 
+@pytest.mark.slow
 async def test_twenty_short_agents_leave_the_daemon_as_it_was(home: Home) -> None:
     home.module("counting", COUNTING, *TOOLS)
 

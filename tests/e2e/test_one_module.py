@@ -39,6 +39,7 @@ async def agent(home: Home) -> Client:
     return client
 
 
+@pytest.mark.slow
 async def test_the_others_keep_their_processes(home: Home) -> None:
     client = await agent(home)
     before = [await client.text(name) for name in ("alpha_pid", "beta_pid")]
@@ -54,6 +55,7 @@ async def test_the_others_keep_their_processes(home: Home) -> None:
     assert client.count("notifications/tools/list_changed") == 0
 
 
+@pytest.mark.slow
 async def test_a_call_that_runs_ends_on_its_worker(home: Home) -> None:
     client = await agent(home)
     running = client.ask("tools/call", {"name": "alpha_pid", "arguments": {"waits": True}})
@@ -67,6 +69,7 @@ async def test_a_call_that_runs_ends_on_its_worker(home: Home) -> None:
     await until(lambda: int(old) not in home.processes())
 
 
+@pytest.mark.slow
 async def test_where_two_may_not_live_at_once_the_old_one_goes_first(home: Home) -> None:
     (home.path / "config" / "mcppd" / "tools.yaml").write_text(
         "modules:\n  - path: tools/alpha\n    overlap: false\n    workers: 1\n"
@@ -84,6 +87,7 @@ async def test_where_two_may_not_live_at_once_the_old_one_goes_first(home: Home)
     assert await client.text("alpha_pid") != old
 
 
+@pytest.mark.slow
 async def test_names_that_are_near_are_told(home: Home) -> None:
     await agent(home)
     done = await asyncio.to_thread(home.mcppd, "restart", "alpah")

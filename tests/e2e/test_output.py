@@ -82,6 +82,7 @@ def file_of(note: str) -> Path:
     return Path(found[0])
 
 
+@pytest.mark.slow
 async def test_a_long_text_is_cut_and_the_whole_is_a_resource_and_a_file(
     talkative: Daemon, connect: Connect
 ) -> None:
@@ -131,6 +132,7 @@ async def test_another_agent_that_was_given_the_address_can_read_it(
     assert (await other.error("resources/read", {"uri": "mcppd://results/" + "0" * 32}))["code"] == -32002
 
 
+@pytest.mark.slow
 async def test_what_fits_is_sent_as_it_is(talkative: Daemon, connect: Connect) -> None:
     client = await connect()
     for name, size in (("both", OUTPUT - 10), ("lines", 5000), ("promised", 25_000), ("generous", 90_000)):
@@ -185,6 +187,7 @@ async def test_pictures_are_never_cut(talkative: Daemon, connect: Connect) -> No
     assert len(item["data"]) > 300_000
 
 
+@pytest.mark.slow
 async def test_the_registry_goes_before_what_the_manifest_promises(
     talkative: Daemon, connect: Connect
 ) -> None:
@@ -215,6 +218,7 @@ async def test_results_are_gone_with_the_daemon(talkative: Daemon, connect: Conn
     assert not file.exists()
 
 
+@pytest.mark.slow
 async def test_nobody_waits_for_the_cutting_of_a_long_result(talkative: Daemon, connect: Connect) -> None:
     """A result of 16 MB is made, cut, kept and read by one agent, while another goes on calling."""
     mine, other = await connect(), await connect()

@@ -32,6 +32,7 @@ async def _at_rest(daemon: Daemon, directory: Path) -> None:
     assert any(f"{directory}/stamp.py" in warning for warning in status["warnings"])
 
 
+@pytest.mark.slow
 async def test_a_module_that_writes_a_source_of_its_own_when_imported(
     daemon: Daemon, connect: Connect
 ) -> None:
@@ -91,6 +92,7 @@ async def test_a_module_that_writes_a_data_file_at_each_call(daemon: Daemon, con
     assert (await daemon.control("mcppd/status"))["warnings"] == []
 
 
+@pytest.mark.slow
 async def test_quick_saves_of_a_person_always_count(daemon: Daemon, connect: Connect) -> None:
     body = (
         "def execute(tool_name, arguments, context=None):\n    return {'success': True, 'result': 'VALUE'}\n"

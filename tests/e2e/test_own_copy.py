@@ -96,6 +96,7 @@ async def test_in_a_sandbox_without_sockets_the_shim_serves_the_modules_itself(
     assert marks(home) == ["a"]
 
 
+@pytest.mark.slow
 async def test_who_wants_no_daemon_has_one_process_with_reloads_and_workers(home: Home) -> None:
     client = await started(home, *STDIO)
     await client.handshake()
@@ -112,6 +113,7 @@ async def test_who_wants_no_daemon_has_one_process_with_reloads_and_workers(home
     assert await end(home, client) == 0
 
 
+@pytest.mark.slow
 async def test_what_is_in_flight_at_the_end_of_stdin_is_answered(home: Home) -> None:
     client = await started(home, *STDIO)
     calls = [
@@ -155,6 +157,7 @@ async def test_a_signal_lets_the_calls_that_run_end(home: Home, number: signal.S
         assert answer == "done b" if "b" in marks(home) else "not begun" in answer
 
 
+@pytest.mark.slow
 async def test_a_second_signal_does_not_wait_for_calls(home: Home) -> None:
     client = await started(home, *STDIO)
     await client.handshake()
@@ -193,6 +196,7 @@ async def test_an_agent_that_goes_without_a_word_ends_it(home: Home) -> None:
     await client.close()
 
 
+@pytest.mark.slow
 async def test_a_registry_that_can_not_be_read_is_shown_by_a_tool_until_it_is_repaired(home: Home) -> None:
     registry = home.path / "config" / "mcppd" / "tools.yaml"
     good = registry.read_text()
@@ -218,6 +222,7 @@ async def test_a_state_directory_that_can_not_be_written_costs_the_logs_only(hom
     assert "Traceback" not in said(home)
 
 
+@pytest.mark.slow
 async def test_the_options_of_a_shim_are_its_own(home: Home) -> None:
     other = home.path / "other"
     other.mkdir()
@@ -246,6 +251,7 @@ async def test_where_not_even_pairs_may_be_made_the_shim_stays_and_says_so(home:
     assert await end(home, client) == 1
 
 
+@pytest.mark.slow
 async def test_values_of_all_sizes_go_through_whole(home: Home) -> None:
     home.module(
         "echo", "def execute(n, a, c=None):\n    return {'success': True, 'result': a['text']}\n", "echo"

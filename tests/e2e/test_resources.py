@@ -170,6 +170,7 @@ async def test_lists_are_announced_when_they_changed_and_only_then(notes: Daemon
     assert client.count("notifications/prompts/list_changed") == 0
 
 
+@pytest.mark.slow
 async def test_a_bad_resource_is_left_out_alone_and_told(notes: Daemon, connect: Connect) -> None:
     bad = [{"uri": "no uri", "name": "x"}, {"uri": "a:out", "name": "out", "file": "../secret"}]
     notes.manifest("notes", resources=[*bad, NOTES])
@@ -222,6 +223,7 @@ async def test_a_list_follows_what_code_knows_at_that_moment(daemon: Daemon, con
     assert await listed(other) == ["live://none"]
 
 
+@pytest.mark.slow
 async def test_a_module_that_lists_wrongly_takes_nothing_from_the_others_and_is_told(
     notes: Daemon, connect: Connect
 ) -> None:
@@ -241,6 +243,7 @@ async def test_a_module_that_lists_wrongly_takes_nothing_from_the_others_and_is_
     assert "no list" not in await client.text("help")
 
 
+@pytest.mark.slow
 async def test_a_module_that_is_slow_to_list_holds_nobody_for_long(notes: Daemon, connect: Connect) -> None:
     flag = notes.home / "flag"
     slow = f"""
@@ -264,6 +267,7 @@ async def test_a_module_that_is_slow_to_list_holds_nobody_for_long(notes: Daemon
     assert await listed(client) == ["note://all", "note://code", "slow://a"]
 
 
+@pytest.mark.slow
 async def test_a_module_whose_import_takes_longer_than_a_list_waits_is_in_the_next(
     daemon: Daemon, connect: Connect
 ) -> None:

@@ -86,6 +86,7 @@ async def test_a_shim_on_a_full_disk_says_so_and_stays(home: Home) -> None:
     await client.close()
 
 
+@pytest.mark.slow
 async def test_a_registry_that_no_daemon_can_read_is_told_once_however_often_one_was_started(
     home: Home,
 ) -> None:
@@ -99,6 +100,7 @@ async def test_a_registry_that_no_daemon_can_read_is_told_once_however_often_one
     await client.close()
 
 
+@pytest.mark.slow
 async def test_whatever_a_tool_and_its_children_print_the_logs_stay_small(home: Home) -> None:
     home.module("loud", LOUD, "shouts")
     client = await home.shim()
@@ -110,6 +112,7 @@ async def test_whatever_a_tool_and_its_children_print_the_logs_stay_small(home: 
     assert sum(sizes.values()) < 10 * MEBIBYTE
 
 
+@pytest.mark.slow
 async def test_shims_of_two_versions_are_both_served_and_restart_nothing(home: Home) -> None:
     tree = home.path / "other"
     for name in ("mcppd", "shim", "tools"):
@@ -159,6 +162,7 @@ async def test_open_subscriptions_do_not_hold_up_a_restart(home: Home, era: str)
     await plain.close()
 
 
+@pytest.mark.slow
 async def test_calls_of_a_daemon_that_was_suspended_are_answered(home: Home) -> None:
     client = await home.shim()
     await client.handshake()
@@ -180,6 +184,7 @@ async def test_calls_of_a_daemon_that_was_suspended_are_answered(home: Home) -> 
     assert_lives(client)
 
 
+@pytest.mark.slow
 async def test_a_crowd_that_would_take_every_descriptor_keeps_no_tool_from_running(home: Home) -> None:
     few = 48
     limited = f"import os, resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, ({few}, {few}))"
@@ -215,6 +220,7 @@ def test_no_clock_that_can_jump_is_asked() -> None:
     assert asked <= {"mcppd/serving/stored_results.py"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="optional: what /proc shows of poll(2) there")
 async def test_a_shim_waits_for_ever_so_silence_is_no_end_however_long(home: Home) -> None:
     client = await home.shim()

@@ -85,6 +85,7 @@ async def test_one_save_is_one_reload_in_every_editors_way(
         assert "BROKEN" not in daemon.output
 
 
+@pytest.mark.slow
 async def test_what_editors_leave_behind_reloads_nothing(daemon: Daemon, connect: Connect) -> None:
     directory = daemon.module("one", BODY, "first")
     client = await connect()
@@ -125,6 +126,7 @@ async def test_a_module_behind_a_link_is_live_when_the_link_is_pointed_elsewhere
     assert await client.text("first") == "v3"
 
 
+@pytest.mark.slow
 async def test_siblings_named_like_the_standard_library_harm_nobody(daemon: Daemon, connect: Connect) -> None:
     body = """
     from .json import MINE

@@ -88,6 +88,7 @@ async def test_what_is_half_saved_is_never_served(
     assert daemon.output.count("reload: ") == before + (name != "tools.yaml")
 
 
+@pytest.mark.slow
 async def test_a_directory_that_is_deleted_and_made_again_is_one_reload(
     daemon: Daemon, connect: Connect
 ) -> None:
@@ -105,6 +106,7 @@ async def test_a_directory_that_is_deleted_and_made_again_is_one_reload(
     assert daemon.output.count("reload: one ") == 2 + before
 
 
+@pytest.mark.slow
 async def test_a_file_that_is_left_empty_is_believed_in_the_end(daemon: Daemon, connect: Connect) -> None:
     directory = daemon.module("one", BODY.replace("VALUE", "v1"), "first")
     client = await connect()
@@ -117,6 +119,7 @@ async def test_a_file_that_is_left_empty_is_believed_in_the_end(daemon: Daemon, 
     assert sorted(await client.tools()) == ["help"]
 
 
+@pytest.mark.slow
 async def test_a_file_that_somebody_keeps_open_is_believed_in_the_end(
     daemon: Daemon, connect: Connect
 ) -> None:

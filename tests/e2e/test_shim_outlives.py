@@ -103,6 +103,7 @@ async def test_what_a_daemon_had_taken_and_not_begun_is_served_by_the_next(home:
     assert_lives(client)
 
 
+@pytest.mark.slow
 async def test_a_session_goes_on_as_it_was_settled(home: Home) -> None:
     client = await home.shim()
     await client.handshake("2025-06-18")
@@ -121,6 +122,7 @@ async def test_a_session_goes_on_as_it_was_settled(home: Home) -> None:
     assert_lives(client)
 
 
+@pytest.mark.slow
 async def test_an_open_listen_hears_of_changes_at_the_next_daemon(home: Home) -> None:
     client = await opened(home, "modern")
     client.ask("subscriptions/listen", modern(notifications={"toolsListChanged": True}), "listen:0")
@@ -135,6 +137,7 @@ async def test_an_open_listen_hears_of_changes_at_the_next_daemon(home: Home) ->
     assert_lives(client)
 
 
+@pytest.mark.slow
 async def test_a_question_of_a_killed_daemon_is_taken_back_and_asked_by_the_next(home: Home) -> None:
     client = await home.shim()
     await client.handshake(capabilities={"roots": {}})
@@ -179,6 +182,7 @@ async def test_a_daemon_that_does_not_want_the_shim_is_told_by_the_shims_own_too
     assert_lives(client)
 
 
+@pytest.mark.slow
 async def test_agents_that_call_while_daemons_are_killed_get_each_answer_once(home: Home) -> None:
     agents = [await opened(home, ("legacy", "modern")[number % 2]) for number in range(4)]
     done: list[str] = []

@@ -36,6 +36,7 @@ def shapes(daemon: Daemon) -> Daemon:
     return daemon
 
 
+@pytest.mark.slow
 async def test_strict_clients_take_every_shape_in_both_eras(shapes: Daemon, connect: Connect) -> None:
     client = await connect()
     listed = await client.tools()

@@ -114,6 +114,7 @@ async def test_a_daemon_ends_with_the_terminal_that_it_runs_in(
         assert (await home.status())["pid"] != terminal.process.pid
 
 
+@pytest.mark.slow
 async def test_a_hang_up_whose_terminal_is_still_there_is_a_reload(
     home: Home, in_terminal: InTerminal
 ) -> None:
@@ -129,6 +130,7 @@ async def test_a_hang_up_whose_terminal_is_still_there_is_a_reload(
     assert await terminal.ended() == 0
 
 
+@pytest.mark.slow
 async def test_a_second_interrupt_does_not_wait_for_calls(home: Home, in_terminal: InTerminal) -> None:
     terminal = await in_terminal("serve")
     client = await home.shim()

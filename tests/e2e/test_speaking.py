@@ -81,6 +81,7 @@ async def test_what_a_call_says_arrives_while_it_runs(
     assert [each["params"]["progress"] for each in await client.notified(PROGRESS, 2)] == [1, 2]
 
 
+@pytest.mark.slow
 async def test_nothing_is_said_to_who_asked_for_nothing_and_nothing_made_up_keeps_a_call_alive(
     daemon: Daemon, connect: Connect
 ) -> None:

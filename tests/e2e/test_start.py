@@ -79,6 +79,7 @@ async def test_the_first_shim_starts_the_daemon_and_has_its_first_request_answer
     assert {path.stat().st_mode & 0o777 for path in [*home.sockets(), home.log]} == {0o600}
 
 
+@pytest.mark.slow
 async def test_every_list_is_whole_though_a_ping_is_answered_sooner(home: Home) -> None:
     schema = {"type": "object", "properties": {}}
     tools = [{"name": f"tool{n}", "inputSchema": schema | {"title": f"{n}"}} for n in range(150)]
@@ -139,6 +140,7 @@ async def test_eight_shims_at_once_start_one_daemon_and_are_all_answered(home: H
         assert set(names) >= BUNDLED
 
 
+@pytest.mark.slow
 async def test_a_daemon_that_was_killed_is_followed_by_another(home: Home) -> None:
     killed = await kill_a_daemon(home)
     assert {path.name for path in home.sockets()} == {"mcp.sock", "control.sock"}
@@ -147,6 +149,7 @@ async def test_a_daemon_that_was_killed_is_followed_by_another(home: Home) -> No
     assert (await home.status())["pid"] != killed
 
 
+@pytest.mark.slow
 async def test_what_a_daemon_had_started_is_gone_two_seconds_after_it_was_killed(home: Home) -> None:
     home.module("wild", WILD, "leaves", "sleeps", "spins")
     client = await home.shim()
@@ -161,6 +164,7 @@ async def test_what_a_daemon_had_started_is_gone_two_seconds_after_it_was_killed
     await until(lambda: not home.all_but_shims(), DEATH_LIMIT)
 
 
+@pytest.mark.slow
 async def test_stop_leaves_no_process_no_socket_and_a_free_lock(home: Home) -> None:
     client = await home.shim()
     await client.call("what_add", {"name": "first"})
@@ -211,6 +215,7 @@ async def test_a_registry_that_can_not_be_read_at_the_first_start_is_told_in_one
     assert home.sockets() == []
 
 
+@pytest.mark.slow
 async def test_a_shim_says_where_the_registry_is_wrong(home: Home) -> None:
     registry = home.path / "config" / "mcppd" / "tools.yaml"
     registry.parent.mkdir(parents=True)
@@ -252,6 +257,7 @@ async def ask_three(daemon: Daemon, client: Client, work: Path) -> list[asyncio.
     return calls
 
 
+@pytest.mark.slow
 async def test_calls_that_run_at_sigterm_are_finished_and_answered(daemon: Daemon, connect: Connect) -> None:
     work = daemon.home / "work"
     calls = await ask_three(daemon, await connect(cwd=work), work)
@@ -264,6 +270,7 @@ async def test_calls_that_run_at_sigterm_are_finished_and_answered(daemon: Daemo
     assert await stopping == 0
 
 
+@pytest.mark.slow
 async def test_a_call_that_never_ends_delays_a_stop_by_its_limit_and_fails(
     daemon: Daemon, connect: Connect
 ) -> None:

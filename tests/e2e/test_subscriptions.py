@@ -104,6 +104,7 @@ async def test_code_says_that_a_resource_changed(notes: Daemon, connect: Connect
         assert told(client) == ["note://x"]
 
 
+@pytest.mark.slow
 async def test_many_updates_in_a_row_are_few_notifications_and_the_last_is_told(
     notes: Daemon, connect: Connect
 ) -> None:

@@ -80,6 +80,7 @@ def verified(person: UserSystemd) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 async def test_install_says_what_it_does_and_does_it_once(person: UserSystemd) -> None:
     tried = person.mcppd("service", "install", "--dry-run")
     assert tried.returncode == 0, tried.stderr

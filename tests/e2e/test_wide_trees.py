@@ -23,6 +23,7 @@ async def _warned(daemon: Daemon, place: str) -> None:
                 return
 
 
+@pytest.mark.slow
 async def test_a_glob_of_the_whole_disk_is_a_fault_of_its_entry_and_the_others_are_served(
     daemon: Daemon, connect: Connect
 ) -> None:
@@ -40,6 +41,7 @@ async def test_a_glob_of_the_whole_disk_is_a_fault_of_its_entry_and_the_others_a
     await _warned(daemon, "")
 
 
+@pytest.mark.slow
 async def test_what_a_glob_served_goes_on_where_a_save_makes_it_lead_through_too_much(
     daemon: Daemon, connect: Connect
 ) -> None:
@@ -56,6 +58,7 @@ async def test_what_a_glob_served_goes_on_where_a_save_makes_it_lead_through_too
     await _warned(daemon, "")
 
 
+@pytest.mark.slow
 async def test_data_files_that_are_a_whole_disk_are_a_fault_of_their_module(
     daemon: Daemon, connect: Connect
 ) -> None:
@@ -87,6 +90,7 @@ async def test_data_files_that_never_end_are_not_read(daemon: Daemon, connect: C
     assert await client.text("first") == "v2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("connect", ["socket"], indirect=True)
 async def test_a_module_with_a_huge_tree_is_told_so_and_the_others_go_on(
     daemon: Daemon, connect: Connect

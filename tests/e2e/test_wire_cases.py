@@ -148,6 +148,7 @@ async def test_members_that_nobody_knows_are_taken_and_given_whole(client: Clien
     assert json.loads(texts(answer)) == {"got": {"_meta": META, "a": 1}}
 
 
+@pytest.mark.slow
 async def test_nonsense_without_end_is_answered_and_stops_nobody(daemon: Daemon) -> None:
     quiet = await Client.on_socket(daemon.socket)
     reader, writer = await asyncio.open_unix_connection(daemon.socket)

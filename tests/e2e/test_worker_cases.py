@@ -34,6 +34,7 @@ async def client_of(daemon: Daemon, name: str, **environment: str) -> Client:
     return client
 
 
+@pytest.mark.slow
 async def test_a_hundred_calls_import_a_module_once(tmp_path: Path) -> None:
     imports = tmp_path / "imports"
     async with scene(tmp_path, IMPORTED, env={"IMPORTS": str(imports)}) as there:
@@ -41,6 +42,7 @@ async def test_a_hundred_calls_import_a_module_once(tmp_path: Path) -> None:
     assert imports.read_text().splitlines() == ["once"]
 
 
+@pytest.mark.slow
 async def test_two_agents_that_wait_for_an_import_that_dies_are_both_told_and_a_reload_tries_anew(
     tmp_path: Path,
 ) -> None:
@@ -71,6 +73,7 @@ WEDGES = {
 }
 
 
+@pytest.mark.slow
 async def test_calls_that_were_ended_at_their_limit_leave_nothing_that_works_on(tmp_path: Path) -> None:
     async with scene(tmp_path, workers=4, timeout=0.3) as there:
         seen: set[int] = set()
@@ -86,6 +89,7 @@ async def test_calls_that_were_ended_at_their_limit_leave_nothing_that_works_on(
         assert not any(map(is_alive, seen - processes_below(there.spawner())))
 
 
+@pytest.mark.slow
 async def test_a_limit_exists_where_nobody_says_any_and_an_error_names_it(
     daemon: Daemon, tmp_path: Path
 ) -> None:
@@ -101,6 +105,7 @@ async def test_a_limit_exists_where_nobody_says_any_and_an_error_names_it(
     await short.close()
 
 
+@pytest.mark.slow
 async def test_what_runs_at_the_end_of_a_daemon_is_ended_or_answered_and_the_end_is_orderly(
     tmp_path: Path,
 ) -> None:
@@ -160,6 +165,7 @@ def execute(tool_name, arguments, context=None):
 """
 
 
+@pytest.mark.slow
 async def test_a_secret_of_one_session_is_nowhere_in_another(tmp_path: Path) -> None:
     """In no environment, of Python, of C or of programs, and in no log, status, help or error of another's."""
     async with running(tmp_path) as daemon:
@@ -182,6 +188,7 @@ async def test_a_secret_of_one_session_is_nowhere_in_another(tmp_path: Path) -> 
             await each.close()
 
 
+@pytest.mark.slow
 async def test_text_is_utf_8_and_the_rest_as_the_daemon_was_started(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path)
     for name in ("LANG", "LC_ALL", "LC_CTYPE"):

@@ -79,6 +79,7 @@ needs_namespaces = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_namespaces
 def test_directories_that_no_watch_is_left_for_are_polled(tmp_path: Path) -> None:
     status = _limited(tmp_path / "root", max_inotify_watches=2)
@@ -89,6 +90,7 @@ def test_directories_that_no_watch_is_left_for_are_polled(tmp_path: Path) -> Non
         assert how.startswith("polling: no inotify watch") == (path in status["polled"])
 
 
+@pytest.mark.slow
 @needs_namespaces
 def test_without_any_inotify_everything_is_polled(tmp_path: Path) -> None:
     status = _limited(tmp_path / "root", max_inotify_instances=0)

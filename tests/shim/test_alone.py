@@ -217,6 +217,7 @@ def test_a_call_that_waited_long_enough_is_answered_and_never_made(world: World)
     scene.assert_quiet()
 
 
+@pytest.mark.slow
 def test_a_host_that_reads_nothing_makes_nothing_grow(host: Host) -> None:
     ask(host, "ping")
     assert fill(host.stdin.fileno(), request(1, "ping") * 1000) < 4 * MEBIBYTE

@@ -91,6 +91,7 @@ def test_a_shim_is_gone_within_two_seconds_of_its_parent(world: World) -> None:
     eventually(peer.is_closed, "the daemon sees it go")
 
 
+@pytest.mark.slow
 def test_a_shim_whose_stdout_has_other_readers_is_gone_within_two_seconds_of_its_parent(world: World) -> None:
     listener = world.listen()
     parent, shim = start_parent(world, "PIPE", "DEVNULL")
@@ -103,6 +104,7 @@ def test_a_shim_whose_stdout_has_other_readers_is_gone_within_two_seconds_of_its
     eventually(lambda: not is_running(shim), "the shim is gone", GONE_SECONDS)
 
 
+@pytest.mark.slow
 def test_a_shim_stays_for_the_last_answer_while_its_parent_lives(world: World) -> None:
     host, peer = ended_by_its_host(world)
     with pytest.raises(subprocess.TimeoutExpired):

@@ -92,6 +92,7 @@ def test_a_daemon_that_was_just_ending_is_followed_by_another_at_once(world: Wor
     assert (world.tree / "mcppd" / "lost").exists()
 
 
+@pytest.mark.slow
 def test_where_systemd_listens_nothing_is_started_by_us(world: World) -> None:
     enabled = world.home / ".config" / "systemd" / "user" / "sockets.target.wants" / "mcppd.socket"
     enabled.parent.mkdir(parents=True)
@@ -132,6 +133,7 @@ def connections(world: World) -> list[Path]:
     return [file for file in files if os.readlink(file).startswith("socket:")][1:]
 
 
+@pytest.mark.slow
 def test_a_daemon_that_has_worked_has_time_to_get_well(world: World) -> None:
     broken = (
         "import pathlib, sys\nif pathlib.Path(__file__).with_name('broken').exists(): sys.exit('broken')\n"

@@ -122,6 +122,7 @@ def test_a_daemon_that_does_not_come_is_told_with_path_errno_and_the_end_of_its_
     assert "yesterday" not in said
 
 
+@pytest.mark.slow
 def test_a_daemon_that_does_not_come_is_tried_less_and_less_often(world: World) -> None:
     daemon = "import pathlib, sys; pathlib.Path(__file__).with_name('tries').open('a').write('x')"
     host = world.start(form=world.plant(daemon))

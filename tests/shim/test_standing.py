@@ -126,6 +126,7 @@ def test_of_a_batch_of_calls_all_are_lost(scene: Scene) -> None:
     scene.assert_quiet()
 
 
+@pytest.mark.slow
 def test_a_line_of_many_mebibytes_is_asked_again_too(scene: Scene) -> None:
     asked = request(1, "resources/read", {"uri": "x" * (17 * MEBIBYTE)})
     writing = in_thread(lambda: scene.host.write(asked))
@@ -165,6 +166,7 @@ def test_a_host_that_has_ended_still_gets_its_answers_from_the_next_daemon(scene
     assert scene.host.wait() == 0
 
 
+@pytest.mark.slow
 def test_daemons_that_end_as_soon_as_they_are_reached_cost_little(scene: Scene) -> None:
     scene.peer.close()
     before = cpu_seconds(scene.host.pid)

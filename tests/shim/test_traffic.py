@@ -65,6 +65,7 @@ def test_a_long_line_comes_intact_both_ways(length: int, world: World) -> None:
     assert host.wait() == 0
 
 
+@pytest.mark.slow
 def test_twenty_mebibytes_each_way_at_once_arrive_though_both_are_read_late(world: World) -> None:
     host, peer = world.connect()
     up, down = lines_of(20 * MEBIBYTE, b"up"), lines_of(20 * MEBIBYTE, b"down")
@@ -84,6 +85,7 @@ def test_twenty_mebibytes_each_way_at_once_arrive_though_both_are_read_late(worl
     assert host.wait() == 0
 
 
+@pytest.mark.slow
 def test_an_echo_whose_every_buffer_is_full_gets_going_again(world: World) -> None:
     host, peer = world.connect()
     echoing = in_thread(peer.echo)
@@ -113,6 +115,7 @@ def test_a_host_that_reads_nothing_can_still_send(kind: str, world: World) -> No
     os.close(reader)
 
 
+@pytest.mark.slow
 def test_what_is_under_way_is_bounded(world: World) -> None:
     host, peer = world.connect()
     assert fill(host.stdin.fileno()) < 4 * MEBIBYTE  # the shim's buffer, and those of the pipe and the socket
@@ -131,6 +134,7 @@ def test_a_shim_that_waits_for_the_last_answer_costs_nothing(world: World) -> No
     assert_idle(host, host.stdout.fileno())
 
 
+@pytest.mark.slow
 def test_a_shim_whose_host_reads_nothing_costs_nothing_when_the_daemon_has_ended(world: World) -> None:
     listener = world.listen()
     host = world.start()

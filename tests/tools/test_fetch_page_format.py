@@ -87,6 +87,7 @@ def of(html: str, **more: Any) -> str:
     ).text
 
 
+@pytest.mark.slow
 def test_one_fetch_is_enough_for_every_format() -> None:
     with serving(response(PAGE.encode(), content_type=HTML)) as peer:
         plain = result(peer.url)
@@ -101,6 +102,7 @@ def test_one_fetch_is_enough_for_every_format() -> None:
     assert (text["text"], text["format"], text["truncated"]) == (TEXT, "text", False)
 
 
+@pytest.mark.slow
 def test_characters_are_counted_in_the_format_that_was_asked_for() -> None:
     page = "<p>" + "<b></b>" * 3000 + "the end"
     with serving(response(page.encode(), content_type=HTML)) as peer:
@@ -128,6 +130,7 @@ def test_a_page_of_no_type_is_html_if_it_begins_so(begin: str, wanted: str) -> N
         assert result(peer.url, format="text")["text"] == wanted
 
 
+@pytest.mark.slow
 def test_the_main_part_alone_is_taken_where_a_page_names_one() -> None:
     body = "<div>before</div><main>{}</main><div>after</div>"
     assert of(body.format("word " * 50)) == ("word " * 50).strip()
@@ -141,6 +144,7 @@ def test_a_page_that_names_a_wrong_charset_is_read_all_the_same(named: str) -> N
         assert result(peer.url, format="text")["text"] == "héllo"
 
 
+@pytest.mark.slow
 def test_elements_too_deep_to_follow_count_as_their_text() -> None:
     assert of("<div>" * 20_000 + "deep" + "</div>" * 20_000 + "<p>after</p>", seconds=60.0) == "deep\n\nafter"
     assert of("<b>" * 1000 + "bold", seconds=60.0).strip("*") == "bold"
@@ -167,6 +171,7 @@ def test_a_hostile_page_has_an_answer_or_a_clear_error_in_time(name: str) -> Non
     assert answer["success"] or "`format: raw`" in answer["error"]
 
 
+@pytest.mark.slow
 def test_a_page_of_ten_megabytes_of_tags_ends_the_conversion_and_nothing_else() -> None:
     with serving(response(b"<p>a</p>" * 1_250_000, content_type=HTML)) as peer:
         error = call(peer.url, format="markdown")

@@ -55,6 +55,7 @@ def check(directory: Path, made: Counter[str]) -> None:
     assert counts_are_right(directory / "plan.db")
 
 
+@pytest.mark.slow
 def test_ten_processes_work_at_once(tmp_path: Path) -> None:
     check(tmp_path, work(tmp_path, 3))
 
@@ -65,6 +66,7 @@ def test_ten_processes_work_at_once_for_a_minute(tmp_path: Path) -> None:
     check(tmp_path, work(tmp_path, 60))
 
 
+@pytest.mark.slow
 def test_ten_processes_make_the_database_together(tmp_path: Path) -> None:
     for attempt in range(3):
         directory = tmp_path / str(attempt)

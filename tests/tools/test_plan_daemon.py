@@ -40,6 +40,7 @@ async def agent(daemon: Daemon, cwd: Path, **environment: str) -> Client:
     return client
 
 
+@pytest.mark.slow
 async def test_two_projects_and_two_agents_of_each_never_meet(daemon: Daemon, tmp_path: Path) -> None:
     clients = [await agent(daemon, tmp_path / name) for name in ("shop", "shop", "site", "site")]
     assert len([name for name in await clients[0].tools() if name.startswith("plan_")]) == 19
@@ -58,6 +59,7 @@ async def test_two_projects_and_two_agents_of_each_never_meet(daemon: Daemon, tm
         await client.close()
 
 
+@pytest.mark.slow
 async def test_the_agent_s_variable_names_another_database(daemon: Daemon, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     usual = await agent(daemon, tmp_path / "shop")
@@ -71,6 +73,7 @@ async def test_the_agent_s_variable_names_another_database(daemon: Daemon, tmp_p
         await client.close()
 
 
+@pytest.mark.slow
 async def test_the_registry_s_variable_holds_for_every_agent(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     registry = f"{BUNDLED}    env: {{MCPPD_PLAN_DB: {path}}}\n"
@@ -82,6 +85,7 @@ async def test_the_registry_s_variable_holds_for_every_agent(tmp_path: Path) -> 
     assert not (tmp_path / "agent.db").exists()
 
 
+@pytest.mark.slow
 async def test_the_inspector_has_nothing_to_complain_of(daemon: Daemon, tmp_path: Path) -> None:
     inspector = [*node(INSPECTOR), "--cli", Tap(daemon, tmp_path / "wire").program, "--format", "json"]
     words = ["--method", "tools/list", "--strict"]

@@ -110,6 +110,7 @@ def test_in_the_middle_of_a_statement(base: Path, tool: str) -> None:
     check(found, "instruction", before, is_reading=False, least=10)
 
 
+@pytest.mark.slow
 def test_at_the_very_first_call_while_the_database_is_made(tmp_path: Path) -> None:
     *killed, done = deaths(tmp_path, "statement", "plan_task_new")
     assert done["status"] == 0

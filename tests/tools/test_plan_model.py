@@ -117,6 +117,7 @@ def at_random(seed: int, count: int) -> Iterator[tuple[str, str, Operation]]:
         yield chance.choice(["ada", "bob", "eve"]), chance.choice("wxyz"), (tool, arguments)
 
 
+@pytest.mark.slow
 def test_three_users_in_four_projects_get_the_answers_that_are_due(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -120,6 +120,7 @@ async def agents(world: Path) -> AsyncIterator[list[Agent]]:
         yield [await stack.enter_async_context(person.agent()) for person in people(world)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode", [0o2770, 0o770], ids=["its group is handed on", "its group is not handed on"]
 )
@@ -144,6 +145,7 @@ async def test_three_people_with_a_daemon_each_share_one_database(world: Path, m
         assert {each.st_uid for each in files.values()} == {everybody[0].person.uid}
 
 
+@pytest.mark.slow
 async def test_whoever_is_not_of_the_group_is_told(world: Path) -> None:
     os.chown(world / "team", 0, GROUP + 1)
     async with people(world)[0].agent() as agent:

@@ -75,6 +75,7 @@ class Deaf:
         pass
 
 
+@pytest.mark.slow
 async def test_who_finds_no_descriptor_left_waits_and_is_accepted_later(tmp_path: Path) -> None:
     path = str(tmp_path / "s")
     links: list[Link[bytes | Overlong]] = []

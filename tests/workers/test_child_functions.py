@@ -140,6 +140,7 @@ def test_contents_have_the_type_that_the_manifest_declares_unless_they_say_other
     assert [each["mimeType"] for each in result.body] == ["text/markdown", "text/markdown", "text/html"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "where"),
     [

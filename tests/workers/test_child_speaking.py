@@ -290,6 +290,7 @@ def test_a_thread_that_outlives_its_call_still_tells_of_every_update(child: Chil
     assert told == {f"notes://{n}" for n in range(100)}
 
 
+@pytest.mark.slow
 def test_many_updates_at_once_make_the_tool_wait_and_nobody_else(child: Child) -> None:
     child.write_and_load(
         """

@@ -95,6 +95,7 @@ def test_umask_signal_handlers_and_timers_do_not_reach_the_next_call(child: Chil
     assert before[2] == []
 
 
+@pytest.mark.slow
 def test_a_timer_that_raises_late_costs_nothing_but_its_own_call(child: Child) -> None:
     child.write_and_load(
         """

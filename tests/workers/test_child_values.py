@@ -202,7 +202,12 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("value", WRONG)
+MANY = "doubled(8)"  # so many that counting them takes seconds
+
+
+@pytest.mark.parametrize(
+    "value", [pytest.param(value, marks=pytest.mark.slow if value == MANY else []) for value in WRONG]
+)
 def test_a_value_without_a_meaning_in_json_is_an_error_that_names_its_path(child: Child, value: str) -> None:
     path, part = WRONG[value]
     result = child.call(arguments={"value": value})

@@ -116,6 +116,7 @@ async def test_idle_workers_are_let_go_but_not_the_one_of_a_module_with_state(
     assert (await run(pool, stateful, context(tmp_path)))["pid"] == kept
 
 
+@pytest.mark.slow
 async def test_a_spawner_that_dies_is_replaced_and_its_calls_are_told(
     pool: WorkerPool, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ async def test_where_nobody_can_be_asked_the_tool_is_told(pool: WorkerPool, tmp_
     assert "nobody" in (await run(pool, tool_of(tmp_path, ASKS), context(tmp_path), ask="Who?"))["answer"]
 
 
+@pytest.mark.slow
 async def test_the_clock_of_a_call_stands_still_while_it_asks(pool: WorkerPool, tmp_path: Path) -> None:
     tool = tool_of(tmp_path, ASKS, timeout=0.5)
     await run(pool, tool, context(tmp_path))  # imported
@@ -154,6 +155,7 @@ def execute(tool_name, arguments, context):
 """
 
 
+@pytest.mark.slow
 async def test_a_call_that_does_not_unwind_costs_its_worker_and_nobody_else(
     pool: WorkerPool, tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcppd.workers.pool import WorkerPool
-from tests.harness import LIMIT, until
+from tests.harness import LIMIT, first_and_slow, until
 from tests.workers.pool_peer import context, run, tool_of
 
 WAITS = """
@@ -61,7 +61,7 @@ async def begun(path: Path) -> list[int]:
     return [int(pid) for pid in path.read_text().split()]
 
 
-@pytest.mark.parametrize("how", [*ENDED, *UNWOUND])
+@pytest.mark.parametrize("how", [*first_and_slow(*ENDED), *UNWOUND])
 async def test_a_cancelled_call_frees_its_worker(pool: WorkerPool, tmp_path: Path, how: str) -> None:
     tool = tool_of(tmp_path, WAITS, workers=1)
     began = tmp_path / "began"
@@ -80,7 +80,7 @@ async def test_a_cancelled_call_frees_its_worker(pool: WorkerPool, tmp_path: Pat
     assert pool.workforce(tool.module.generation).workers == 1
 
 
-@pytest.mark.parametrize("how", [*ENDED, *UNWOUND])
+@pytest.mark.parametrize("how", [*first_and_slow(*ENDED), *UNWOUND])
 async def test_of_two_calls_in_one_module_one_is_cancelled_and_the_other_ends_well(
     pool: WorkerPool, tmp_path: Path, how: str
 ) -> None:

@@ -204,6 +204,7 @@ def test_installed_packages_keep_their_bytecode_caches_in_a_fork(
     assert Path(worker.call(arguments=value("__import__('installed').__cached__")).text).is_file()
 
 
+@pytest.mark.slow
 def test_hundreds_of_workers_leave_nothing_behind(spawner: Spawner, module: Path, tmp_path: Path) -> None:
     first = spawner.spawn(module)
     first.call()

@@ -237,6 +237,7 @@ def test_the_end_of_the_control_socket_ends_everything(spawner: Spawner, module:
     assert [pid for pid in pids if is_alive(pid)] == []
 
 
+@pytest.mark.slow
 def test_a_daemon_that_is_killed_takes_everything_with_it(tmp_path: Path, module: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from tests.workers.spawner_peer import Spawner\n"

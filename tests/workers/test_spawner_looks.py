@@ -65,6 +65,7 @@ def test_without_a_bound_there_is_none(spawner: Spawner, module: Path) -> None:
     assert worker.call(arguments=value("1")).value == 1
 
 
+@pytest.mark.slow
 def test_a_tree_with_more_memory_than_the_bound_is_ended(spawner: Spawner, module: Path) -> None:
     worker = spawner.spawn(module, memory=200 * MEGABYTE)
     worker.call(arguments=value("fork(3, 50 << 20)"))
@@ -103,6 +104,7 @@ def test_one_process_more_than_the_bound_is_too_many_and_ended_ones_do_not_count
     assert spawner.children() == []
 
 
+@pytest.mark.slow
 def test_a_worker_that_works_without_a_call_is_told(spawner: Spawner, module: Path) -> None:
     worker, other = spawner.spawn(module), spawner.spawn(module)
     assert other.call(arguments=value("1")).value == 1

@@ -15,6 +15,7 @@ from tests.harness import until
 from tests.workers.pool_peer import context, run, tool_of
 
 
+@pytest.mark.slow
 async def test_a_spawner_that_hangs_is_replaced_and_its_calls_are_told(
     pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -32,6 +33,7 @@ async def test_a_spawner_that_hangs_is_replaced_and_its_calls_are_told(
     assert pool.spawner_pid not in (None, old)
 
 
+@pytest.mark.slow
 async def test_a_spawner_that_hangs_while_a_worker_is_made_loses_no_call(
     pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
