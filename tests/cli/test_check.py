@@ -297,6 +297,7 @@ def test_only_the_entry_needs_an_execute(tmp_path: Path) -> None:
     assert [each["file"] for each in problems_of(paths, paths[0])] == paths[:1]
 
 
+@pytest.mark.slow
 def test_prompts_and_resources_are_checked_and_counted(cli: Cli) -> None:
     manifest = """\
         name: a

@@ -25,6 +25,7 @@ def test_start_is_content_with_a_daemon_that_runs(cli: Cli, fake: Fake) -> None:
     )
 
 
+@pytest.mark.slow
 def test_stop_comes_back_when_process_sockets_and_lock_are_gone(cli: Cli, fake: Fake) -> None:
     done = cli.run("stop")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"mcppd has stopped: pid {fake.pid}\n", "")

@@ -140,6 +140,7 @@ def test_a_daemon_that_runs_is_not_started_again(cli: Cli, daemon: int, modules:
     assert status(cli)["pid"] == daemon
 
 
+@pytest.mark.slow
 def test_a_daemon_that_cannot_start_shows_the_end_of_its_log(cli: Cli, modules: Modules) -> None:
     modules.registry.write_text("modules:\n  - path: [unclosed\n")
     done = cli.run("start", "--config", str(modules.registry))

@@ -172,6 +172,7 @@ def test_nothing_is_left_where_it_is_interrupted(
     assert demo.left() == []
 
 
+@pytest.mark.slow
 def test_no_process_is_left_where_it_is_killed(demo: Demo, wait_for: Wait) -> None:
     process = demo.start()
     for _ in range(3):

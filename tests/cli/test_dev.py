@@ -175,6 +175,7 @@ def test_the_view_shows_modules_sessions_reloads_and_calls_as_they_come(
     assert screen.scrolled == 0
 
 
+@pytest.mark.slow
 def test_the_view_fills_whatever_size_the_terminal_takes(start: Start, connect: Connect) -> None:
     screen = start(80, 24)
     agent = connect()
@@ -431,6 +432,7 @@ def test_warnings_of_the_log_are_lines_too(lines: Lines, cli: Cli) -> None:
         lines.until("warning +refused a shim: .*/another.yaml")
 
 
+@pytest.mark.slow
 def test_the_same_lines_are_in_the_log_file_without_what_callers_were_told(
     lines: Lines, connect: Connect, module: Module, cli: Cli, wait_for: Wait
 ) -> None:

@@ -110,6 +110,7 @@ async def test_a_long_text_is_cut_and_the_whole_is_a_resource_and_a_file(
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
+@pytest.mark.slow
 async def test_a_client_of_the_modern_era_reads_it_too(talkative: Daemon, connect: Connect) -> None:
     client = await connect(revision=None)
     params = modern(name="lines", arguments={"size": 50_000})
@@ -123,6 +124,7 @@ async def test_a_client_of_the_modern_era_reads_it_too(talkative: Daemon, connec
     assert error["code"] == -32602
 
 
+@pytest.mark.slow
 async def test_another_agent_that_was_given_the_address_can_read_it(
     talkative: Daemon, connect: Connect
 ) -> None:
@@ -152,6 +154,7 @@ async def test_the_longest_text_is_cut_and_the_others_stay(talkative: Daemon, co
     assert (await whole(client, note["text"]))["text"] == "d" * 10 + "\n\n" + "r" * 200_000
 
 
+@pytest.mark.slow
 async def test_structured_content_that_is_too_long_is_not_sent_and_the_result_is_an_error(
     talkative: Daemon, connect: Connect
 ) -> None:
@@ -202,6 +205,7 @@ async def test_the_registry_goes_before_what_the_manifest_promises(
     assert "left out" not in texts(await client.call("generous", {"size": 200_000}))
 
 
+@pytest.mark.slow
 async def test_limits_of_tools_are_not_sent_to_clients(talkative: Daemon, connect: Connect) -> None:
     client = await connect()
     tools = await client.tools()
@@ -210,6 +214,7 @@ async def test_limits_of_tools_are_not_sent_to_clients(talkative: Daemon, connec
     assert tools["promised"]["_meta"] == {"anthropic/maxResultSizeChars": 300_000}
 
 
+@pytest.mark.slow
 async def test_results_are_gone_with_the_daemon(talkative: Daemon, connect: Connect) -> None:
     client = await connect()
     file = file_of(note_of(await client.call("lines", {"size": 50_000})))

@@ -66,6 +66,7 @@ async def test_a_module_that_takes_long_to_import_and_writes_a_source_of_its_own
     assert await client.text("first") == "VALUE"
 
 
+@pytest.mark.slow
 async def test_a_module_that_writes_a_data_file_at_each_call(daemon: Daemon, connect: Connect) -> None:
     daemon.registry.write_text("modules:\n  - {path: tools/one, watch: ['tools/one/*.txt']}\n")
     body = """

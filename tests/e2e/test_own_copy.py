@@ -124,6 +124,7 @@ async def test_what_is_in_flight_at_the_end_of_stdin_is_answered(home: Home) -> 
     assert [texts((await call)["result"]) for call in calls] == ["done m0", "done m1", "done m2"]
 
 
+@pytest.mark.slow
 async def test_a_pipe_is_answered_without_a_handshake(home: Home) -> None:
     done = await asyncio.create_subprocess_exec(
         *STDIO,
@@ -183,6 +184,7 @@ async def test_one_that_is_killed_takes_its_workers_with_it(home: Home) -> None:
     assert await over(home, client) == -signal.SIGKILL
 
 
+@pytest.mark.slow
 async def test_an_agent_that_goes_without_a_word_ends_it(home: Home) -> None:
     client = await started(home, *STDIO)
     client.ask("tools/call", {"name": "slow", "arguments": {"mark": "a"}})

@@ -126,6 +126,7 @@ async def test_a_module_of_files_alone_needs_no_code(daemon: Daemon, connect: Co
     assert f"{directory}/data/logo.png" in error["message"]
 
 
+@pytest.mark.slow
 async def test_a_file_is_read_as_it_lies_on_the_disk_whatever_became_of_the_code(
     notes: Daemon, connect: Connect
 ) -> None:
@@ -192,6 +193,7 @@ def list_resources(context):
 """
 
 
+@pytest.mark.slow
 async def test_resources_that_only_code_knows_are_listed_in_order_and_read(
     notes: Daemon, connect: Connect
 ) -> None:

@@ -50,6 +50,7 @@ def save(daemon: Daemon, word: str, folder: str) -> None:
     daemon.module("words", SAYS.format(folder=folder), "say", f"tool_{word}", scope="global")
 
 
+@pytest.mark.slow
 async def test_a_save_that_could_not_be_read_is_read_when_it_can_be(client: Client, daemon: Daemon) -> None:
     save(daemon, "one", "first")
     assert await client.text("say") == "one"
@@ -64,6 +65,7 @@ async def test_a_save_that_could_not_be_read_is_read_when_it_can_be(client: Clie
     assert await faults(daemon) == [None]
 
 
+@pytest.mark.slow
 async def test_what_had_no_worker_is_tried_again_by_itself(daemon: Daemon, tmp_path: Path) -> None:
     python = tmp_path / "python"
     save(daemon, "one", "first")

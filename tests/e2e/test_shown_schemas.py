@@ -58,6 +58,7 @@ async def test_strict_clients_take_every_shape_in_both_eras(shapes: Daemon, conn
     assert {each["name"]: each for each in again} == listed
 
 
+@pytest.mark.slow
 async def test_the_author_s_own_schema_decides_on_a_call(shapes: Daemon, connect: Connect) -> None:
     client = await connect()
     assert await client.text("choice", {"id": "a", "limit": None}) == '{"id":"a","limit":null}'
@@ -67,6 +68,7 @@ async def test_the_author_s_own_schema_decides_on_a_call(shapes: Daemon, connect
     assert "next" in await client.failure("tree", {"next": {"next": 1}})
 
 
+@pytest.mark.slow
 async def test_help_has_a_display_for_people_beside_its_text(shapes: Daemon, connect: Connect) -> None:
     client = await connect()
     for arguments in ({}, {"tool": "choice"}):

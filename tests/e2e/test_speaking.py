@@ -23,6 +23,7 @@ def execute(tool, arguments, context):
 """
 
 
+@pytest.mark.slow
 async def test_prompts_and_resources_log_too(daemon: Daemon, connect: Connect) -> None:
     body = """
     def get_prompt(name, arguments, context):
@@ -42,6 +43,7 @@ async def test_prompts_and_resources_log_too(daemon: Daemon, connect: Connect) -
     ]
 
 
+@pytest.mark.slow
 async def test_secrets_of_a_module_are_in_no_message(daemon: Daemon, connect: Connect) -> None:
     body = """
     import os
@@ -99,6 +101,7 @@ async def test_nothing_is_said_to_who_asked_for_nothing_and_nothing_made_up_keep
     assert (client.count(PROGRESS), client.count(MESSAGE)) == (0, 0)
 
 
+@pytest.mark.slow
 async def test_progress_in_a_tight_loop_is_monotonic_and_its_last_is_sent(
     daemon: Daemon, connect: Connect
 ) -> None:
@@ -120,6 +123,7 @@ async def test_progress_in_a_tight_loop_is_monotonic_and_its_last_is_sent(
     assert client.notifications[-1]["params"]["progress"] == 19_999  # nothing came after the answer
 
 
+@pytest.mark.slow
 async def test_a_ping_is_answered_while_calls_run(daemon: Daemon, connect: Connect) -> None:
     body = """
     import os, time

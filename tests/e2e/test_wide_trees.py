@@ -78,6 +78,7 @@ async def test_data_files_that_are_a_whole_disk_are_a_fault_of_their_module(
     assert await client.text("one_tool") == "v1"
 
 
+@pytest.mark.slow
 async def test_data_files_that_never_end_are_not_read(daemon: Daemon, connect: Connect) -> None:
     directory = daemon.module("one", VALUE.format(value="v1"), "first")
     os.mkfifo(directory / "pipe.csv")

@@ -87,6 +87,7 @@ async def code(client: Client, method: str, **members: Any) -> int:
     return number
 
 
+@pytest.mark.slow
 async def test_what_is_not_there_has_its_code(client: Client) -> None:
     assert await code(client, "no/such") == -32601
     assert await code(client, "tools/call", name="no_such") == -32602

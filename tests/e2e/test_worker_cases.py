@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.wild import WILD, is_alive, left_by, scene
-from tests.harness import Client, Daemon, processes_below, running, until
+from tests.harness import Client, Daemon, first_and_slow, processes_below, running, until
 
 IMPORTED = f"""
 import os
@@ -129,14 +129,14 @@ async def test_what_runs_at_the_end_of_a_daemon_is_ended_or_answered_and_the_end
 
 @pytest.mark.parametrize(
     "code",
-    [
+    first_and_slow(
         "subprocess.run(['cat'], check=True, timeout=20)",
         "subprocess.run(['sh', '-c', 'read line'], timeout=20)",
         "subprocess.run(['git', 'commit'], timeout=20)",
         "subprocess.run([sys.executable, '-c', 'input()'], timeout=20)",
         "os.system('cat > /dev/null')",
         "assert os.read(0, 10) == b''",
-    ],
+    ),
 )
 async def test_whatever_reads_stdin_is_at_its_end_and_takes_no_request(tmp_path: Path, code: str) -> None:
     async with scene(tmp_path, workers=1) as there:

@@ -131,6 +131,7 @@ def test_silence_is_held_against_the_time_of_the_whole_fetch(data: bytes) -> Non
     assert time.monotonic() - started < 10 * SECONDS
 
 
+@pytest.mark.slow
 def test_redirects_share_the_time_of_one_fetch() -> None:
     numbers = itertools.count()
 

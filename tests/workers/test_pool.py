@@ -73,6 +73,7 @@ async def test_waiting_is_fair_between_sessions(pool: WorkerPool, tmp_path: Path
     assert order.index("modest") <= 1
 
 
+@pytest.mark.slow
 async def test_a_call_too_many_is_told_that_the_module_is_busy(pool: WorkerPool, tmp_path: Path) -> None:
     tool = tool_of(tmp_path, workers=1)
     go = tmp_path / "go"
