@@ -22,10 +22,13 @@ UNMOUNT: Final = 0x2000
 OVERFLOW: Final = 0x4000
 IGNORED: Final = 0x8000
 ONLY_DIRECTORIES: Final = 0x0100_0000
+MASK_ADD: Final = 0x2000_0000
 WANTED: Final = (MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE) | (
     DELETE_SELF | MOVE_SELF | ONLY_DIRECTORIES
 )
 """All that can change what is read in a directory, or which directory is at its path."""
+ON_THE_WAY: Final = DELETE_SELF | MOVE_SELF | ONLY_DIRECTORIES | MASK_ADD
+"""All that can change which directory is at a path below this one, which may be watched for more by another name."""
 GONE: Final = DELETE_SELF | MOVE_SELF | UNMOUNT | IGNORED
 """A watch that is at its end, or no longer where it was."""
 
@@ -54,9 +57,9 @@ class Inotify:
             self._library.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK), "inotify"
         )
 
-    def add(self, directory: str) -> int:
+    def add(self, directory: str, mask: int = WANTED) -> int:
         """Watch a directory; the number of its watch, the same again for one that is watched. Raises OSError."""
-        added = self._library.inotify_add_watch(self.descriptor, os.fsencode(directory), WANTED)
+        added = self._library.inotify_add_watch(self.descriptor, os.fsencode(directory), mask)
         return self._result(added, directory)
 
     def remove(self, watch: int) -> None:

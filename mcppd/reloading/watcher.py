@@ -197,10 +197,15 @@ class Watcher:
             self._open(polled, nearest)
         for path in nearest - polled.keys():
             self._add(path, polled)
-        for watch in old.keys() - self._watches.keys():
-            if self._inotify is not None:
-                self._inotify.remove(watch)
-        if any(paths - old.get(watch, frozenset()) for watch, paths in self._watches.items()):
+        unwanted = {watch for watch, paths in old.items() if paths} - self._watches.keys()
+        self._remove(unwanted)  # first: one that is on the way only is watched for less
+        for path in _with_all_above(nearest - polled.keys()) - nearest:
+            self._add_on_the_way(path)
+        self._remove(old.keys() - self._watches.keys() - unwanted)
+        if any(not paths and watch not in old for watch, paths in self._watches.items()):
+            self._is_stale = True  # what moved before its watch was there is found by arming once more
+            self._news.set()
+        if any(watch not in old or paths - old[watch] for watch, paths in self._watches.items()):
             self._is_overrun = True  # what changed while there was no watch is found by looking
         self._tell_polled(polled)
         self._is_arming = False
@@ -211,6 +216,17 @@ class Watcher:
             self._inotify = Inotify()
         except OSError as error:
             polled.update((path, f"no inotify: {error.strerror}") for path in nearest - polled.keys())
+
+    def _add_on_the_way(self, path: str) -> None:
+        """Be told when a directory is moved away with all that is watched below it; no more can be had of some."""
+        if self._inotify is not None:
+            with contextlib.suppress(OSError):
+                self._watches.setdefault(self._inotify.add(path, inotify.ON_THE_WAY), frozenset())
+
+    def _remove(self, watches: Iterable[int]) -> None:
+        if self._inotify is not None:
+            for watch in watches:
+                self._inotify.remove(watch)
 
     def _add(self, path: str, polled: dict[str, str]) -> None:
         if self._inotify is None:

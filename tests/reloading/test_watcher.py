@@ -105,6 +105,35 @@ async def test_where_too_much_happened_to_be_told_everything_is_looked_at(tmp_pa
         await seen.of(tmp_path / "last")
 
 
+async def test_a_directory_far_above_that_another_takes_the_place_of_is_noticed(tmp_path: Path) -> None:
+    """That makes no event in what lies below it, which is at the same paths afterwards as far as anybody knows."""
+    far, other = tmp_path / "far", tmp_path / "other"
+    for place in (far, other):
+        (place / "on" / "the" / "way").mkdir(parents=True)
+    async with watching(far / "on" / "the" / "way") as seen:
+        for number in range(3):
+            await until(lambda: seen.watcher.heard() is not None)
+            before, armed = seen.watcher.heard(), seen.armed
+            far.rename(tmp_path / "old")
+            other.rename(far)
+            assert seen.watcher.heard() != before
+            await seen.again(armed + 1)
+            (far / "on" / "the" / "way" / str(number)).write_text("x")
+            await seen.of(far / "on" / "the" / "way" / str(number))
+            (tmp_path / "old").rename(other)
+
+
+async def test_nothing_is_told_of_what_happens_in_a_directory_above(tmp_path: Path) -> None:
+    place = tmp_path / "way" / "below"
+    async with watching(place) as seen:  # not there: so it is the nearest one above that is watched for it
+        place.mkdir(parents=True)
+        await seen.again(2)
+        await until(lambda: seen.watcher.heard() is not None)
+        before = seen.watcher.heard()
+        (tmp_path / "beside").write_text("x")
+        assert seen.watcher.heard() == before
+
+
 async def test_a_directory_that_is_not_there_yet_is_watched_when_it_comes(tmp_path: Path) -> None:
     wanted = tmp_path / "not" / "yet"
     async with watching(wanted) as seen:
