@@ -30,6 +30,7 @@ class Board:
         self.joined: dict[str, frozenset[str]] = {}  # files from elsewhere that a module imported
         self.in_judgement: frozenset[str] | None = None  # directories, while a pass has them judged
         self.own_changes = OwnChanges()
+        self._published: dict[str, Module | None] = {}  # what is served, by directory and in order
         self.owners = Owners()
 
     def take(self, scan: Scan) -> list[Slot]:
@@ -78,12 +79,18 @@ class Board:
         slots = self._slots_of(directory)
         if directory is None:
             busy = scan.is_young or self.in_judgement is not None
+            busy = busy or list(self._published) != [loaded.directory for loaded in scan.modules]
         else:
             busy = not slots or directory in (self.in_judgement or ())
         for slot in slots:
             if reason := self._slot_unsettled(slot, seen):
                 return reason
         return "busy" if busy else None
+
+    def published(self) -> None:
+        """What the slots show is what is served from now on."""
+        directories = [loaded.directory for loaded in self.scan.modules]
+        self._published = {directory: self.slots[directory].shown() for directory in directories}
 
     def modules(self) -> list[Module]:
         """The modules in registry order, each with its fault; a name that is taken is a fault of the second."""
@@ -139,4 +146,5 @@ class Board:
         if not self.joined.get(loaded.directory, frozenset()) <= loaded.stamps.keys():
             return "changed"  # files that were imported a moment ago are not watched over yet
         on_its_way = slot.candidate is not None and not slot.candidate.is_served
-        return "busy" if on_its_way or loaded.is_young or slot.is_held else None
+        is_unpublished = slot.shown() is not self._published.get(loaded.directory)
+        return "busy" if is_unpublished or on_its_way or loaded.is_young or slot.is_held else None

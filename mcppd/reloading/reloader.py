@@ -237,7 +237,9 @@ class Reloader:
 
     def _publish(self, laps: Laps) -> bool:
         """Put what the slots serve in place of the catalog; False where that changes nothing."""
-        if not self.publisher.publish(self._board.modules(), self._board.warnings(), laps):
+        is_other = self.publisher.publish(self._board.modules(), self._board.warnings(), laps)
+        self._board.published()
+        if not is_other:
             return False
         served = [module for slot in self._board.slots.values() for module in slot.modules()]
         self._pool.retire_all_but(module.generation for module in served if module.generation is not None)
