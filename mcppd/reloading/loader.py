@@ -62,19 +62,17 @@ class Loader:
             self._is_forgiving, self._too_wide = False, {}
             before = replace(before, modules=tuple(map(_without_delay, before.modules)))
         scan = self._registry(before, look.youth)
-        if (
-            look.only is not None
-            and not scan.has_young_registry
-            and _has_same_modules(before, scan, look.only)
-        ):
-            return self._some(scan, look, look.only)
+        if look.only is not None and not scan.has_young_registry:
+            some = look.only | {loaded.directory for loaded in before.modules if loaded.is_young}
+            if _has_same_modules(before, scan, some):
+                return self._some(scan, look, some)
         return self._all(scan, before, look)
 
-    def _some(self, scan: Scan, look: Look, only: frozenset[str]) -> Scan:
-        """A scan in which only some modules were looked at, and those whose save may not be through."""
+    def _some(self, scan: Scan, look: Look, some: frozenset[str]) -> Scan:
+        """A scan in which only some modules were looked at."""
         modules = tuple(
             load(loaded.directory, loaded.entry, loaded, look, self._readings, self._patience)
-            if loaded.is_young or loaded.directory in only
+            if loaded.directory in some
             else loaded
             for loaded in scan.modules
         )

@@ -29,10 +29,11 @@ class Patience:
     def __init__(self) -> None:
         self._before: dict[str, tuple[object, float]] = {}
         self._since: dict[str, tuple[object, float]] = {}
+        self._waited: set[str] = set()
 
     def next_scan(self) -> None:
         """A scan begins: what it doesn't ask about is finished."""
-        self._before, self._since = self._since, {}
+        self._before, self._since, self._waited = self._since, {}, set()
 
     def waits(self, path: str, why: Unfinished, stamp: Stamp = None) -> bool:
         """Whether a path that looks unfinished is to be waited for; anew for each reason, and each write to it."""
@@ -41,7 +42,14 @@ class Patience:
         former = self._since.get(path) or self._before.get(path)
         since = former[1] if former is not None and former[0] == sign else now
         self._since[path] = (sign, since)
-        return now - since < SECONDS[why]
+        if now - since >= SECONDS[why]:
+            return False
+        self._waited.add(path)
+        return True
+
+    def is_waited_for(self, path: str) -> bool:
+        """Whether this scan has found that a path is to be waited for."""
+        return path in self._waited
 
 
 def is_open_for_writing(path: str, stamp: Stamp) -> bool:

@@ -153,9 +153,12 @@ def _is_current(known: Loaded, entry: Entry, joined: Iterable[str], ignored: fro
 
 
 def _is_unfinished(found: _Found, known: Loaded | None, patience: Patience) -> bool:
-    """Whether some of what lies there looks like the middle of a save that is still to be waited for."""
+    """Whether some of what lies there looks like the middle of a save that is still to be waited for.
+
+    Where the directory itself is waited for, its files are as long, though the first of them went before it.
+    """
     waits = [patience.waits(path, why, stamp) for path, why, stamp in _unfinished(found, known)]
-    return any(waits)
+    return any(waits) or (known is not None and patience.is_waited_for(found.directory))
 
 
 def _unfinished(found: _Found, known: Loaded | None) -> Iterator[tuple[str, Unfinished, Stamp]]:

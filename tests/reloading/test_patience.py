@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 
+from mcppd.reloading.loaded import Loaded, Look, Scan
+from mcppd.reloading.loader import Loader
 from mcppd.reloading.patience import SECONDS, Patience, Unfinished, is_open_for_writing
 from mcppd.reloading.stamps import stamp
 
@@ -85,3 +88,27 @@ def test_what_was_finished_in_between_begins_anew(monkeypatch: pytest.MonkeyPatc
     patience.next_scan()
     patience.next_scan()
     assert patience.waits("/a", "gone")
+
+
+def test_the_files_of_a_directory_that_goes_are_waited_for_as_long_as_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    module = tmp_path / "tools" / "one"
+    module.mkdir(parents=True)
+    (module / "mcpptool.py").write_text("def execute(*_): ...\n")
+    (module / "tool.yaml").write_text("name: one\ntools: [{name: first}]\n")
+    (tmp_path / "tools.yaml").write_text("modules:\n  - path: tools/*\n")
+    loader, scan = Loader(str(tmp_path / "tools.yaml"), {}), Scan()
+    scan = loader.scan(scan, Look(youth=0.0))
+    (module / "mcpptool.py").unlink()
+    scan = loader.scan(scan, Look(youth=0.0, only=frozenset({str(module)})))
+    shutil.rmtree(module)
+    seen: list[Loaded] = []
+    while scan.modules:
+        now += SECONDS["gone"] / 4
+        scan = loader.scan(scan, Look(youth=0.0, only=frozenset()))
+        seen += scan.modules
+    assert len(seen) >= 4
+    assert [loaded.fault for loaded in seen if loaded.fault] == []
