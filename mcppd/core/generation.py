@@ -34,6 +34,8 @@ class Generation:
     search: tuple[str, ...] = ()  # directories put at the end of the module search path
     warning: str | None = None  # why its initialize() failed, if it did
     missed: set[str] = field(default_factory=set)  # paths at which its imports looked for files in vain
+    found: set[str] = field(default_factory=set)  # files of its directory that were seen to lie there
+    folders: frozenset[str] = frozenset()  # directories where imports had once found nothing
     written: set[str] = field(default_factory=set)  # paths of files that its own code wrote
     data: Mapping[str, str] = field(default_factory=dict)  # digests of the data files that `watch:` names
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -37,6 +37,7 @@ class Loaded:
     links: frozenset[str] = frozenset()  # on the way to its files, and where they lead
     globbed: frozenset[str] = frozenset()  # directories in which `watch:` may find another file
     listing: frozenset[str] = frozenset()  # the sources and the data files that lay there
+    folders: frozenset[str] = frozenset()  # directories among the paths at which imports had found nothing
     again: float | None = None  # monotonic seconds: when what was too much to be looked at is tried again
 
     @property
@@ -59,6 +60,11 @@ class Loaded:
         """Whether its code may know resources that no manifest names; found out without running any."""
         return _LISTING in self.files.get(self.entry_file, b"")
 
+    @property
+    def own_files(self) -> Iterator[str]:
+        """The files that lay in its directory."""
+        return (path for path in self.files if path.startswith(self.directory + os.sep))
+
     def counts(self, path: str) -> bool:
         """Whether a file was looked at, or is held to be as it was known."""
         return path in self.stamps or path in self.files
@@ -75,6 +81,8 @@ class Loaded:
             files=dict(self.files),
             python=_interpreter(self.entry.python),
             data=self.data,
+            found=set(self.own_files),
+            folders=self.folders,
         )
 
 
@@ -110,13 +118,26 @@ class Scan:
 
 def is_made_of(generation: Generation, loaded: Loaded) -> bool:
     """Whether a generation is made of exactly the files that were loaded."""
-    seen = {path: content for path, content in generation.files.items() if loaded.counts(path)}
-    return seen == loaded.files and generation.data == loaded.data
+    return (
+        counted(generation, loaded) == loaded.files
+        and generation.data == loaded.data
+        and loaded.folders <= generation.folders
+    )
+
+
+def counted(generation: Generation, loaded: Loaded) -> dict[str, bytes]:
+    """The files of a generation that were looked at, or lay in its directory once and may be gone.
+
+    What else a worker imported isn't looked for: a module may make a file in a hidden place, import it and delete it.
+    """
+    files, found = generation.files, generation.found
+    return {path: content for path, content in files.items() if loaded.counts(path) or path in found}
 
 
 def is_same(known: Loaded, loaded: Loaded) -> bool:
     """Whether two readings of a directory found the same."""
     content = (known.entry, known.files, known.data) == (loaded.entry, loaded.files, loaded.data)
+    content &= known.folders == loaded.folders
     content &= (known.again is None) == (loaded.again is None)
     return content and (loaded.manifest is not None or loaded.fault is None or loaded.fault == known.fault)
 

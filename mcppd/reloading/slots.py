@@ -18,7 +18,7 @@ from mcppd.core.manifest import Manifest
 from mcppd.core.modules import DEFAULT_WORKERS
 from mcppd.core.registry import Entry
 from mcppd.core.unmatched import unmatched
-from mcppd.reloading.loaded import Loaded, is_made_of, is_same
+from mcppd.reloading.loaded import Loaded, counted, is_made_of, is_same
 
 
 @dataclass(slots=True, eq=False)
@@ -98,6 +98,8 @@ class Slot:
     def settle(self, loaded: Loaded) -> None:
         """These files are what is served: nothing is wrong any more."""
         self._agreed = loaded, self.served
+        if self.served is not None and self.served.generation is not None:
+            self.served.generation.found.update(loaded.own_files)
         self.mend()
 
     def differing(self, loaded: Loaded) -> frozenset[str]:
@@ -105,10 +107,7 @@ class Slot:
         generation = self.served.generation if self.served is not None else None
         if generation is None:
             return frozenset()
-        old: dict[str, object] = {
-            path: content for path, content in generation.files.items() if loaded.counts(path)
-        }
-        old |= generation.data
+        old: dict[str, object] = {**counted(generation, loaded), **generation.data}
         new: dict[str, object] = {**loaded.files, **loaded.data}
         return frozenset(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
 

@@ -97,6 +97,7 @@ class _Found:
     files: dict[str, bytes] = field(default_factory=dict)
     data: dict[str, str] = field(default_factory=dict)
     listing: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
     again: float | None = None
 
     @property
@@ -132,6 +133,7 @@ class _Found:
             links=trails(self.directory, (*self.stamps, *self.places)),
             globbed=self.globbed,
             listing=self.listing,
+            folders=self.folders,
             again=self.again,
         )
 
@@ -195,6 +197,7 @@ def _waiting(found: _Found, known: Loaded | None) -> Loaded:
 def _read_directory(directory: str, entry: Entry, joined: Iterable[str], youth: float) -> _Found:
     found = _Found(directory, entry, entry.fault, youth)
     sources, folders = _all_sources(found, joined)
+    found.folders = frozenset(path for path in folders if path in found.places)
     size = 0
     for path in [os.path.join(directory, MANIFEST), *sources, *folders]:
         found.stamps[path] = stamp(path)

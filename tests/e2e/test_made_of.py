@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,65 @@ async def test_the_watcher_alone_sees_that_what_failed_to_be_imported_is_there(
     path.write_text("X = 'v1'\n")
     await daemon.said("reload: one", before + 1)
     assert await client.text("first") == "v1"
+
+
+WITHOUT = "try:\n    {statement}\nexcept ImportError:\n    X = 'without'\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "gone"),
+    [("near.py", "near.py"), ("part/near.py", "part/near.py"), ("part/deep/near.py", "part")],
+    ids=["a file", "a file of a package", "a package"],
+)
+async def test_a_file_that_is_deleted_is_imported_no_more(
+    daemon: Daemon, connect: Connect, name: str, gone: str
+) -> None:
+    statement = f"from .{name.removesuffix('.py').replace('/', '.')} import X"
+    directory = daemon.module("one", WITHOUT.format(statement=statement) + SAYS_X, "first")
+    client = await connect()
+    for value in ("v1", "v2"):
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(f"X = {value!r}\n")
+        assert await client.text("first") == value
+        _delete(directory / gone)
+        assert await client.text("first") == "without"
+
+
+@pytest.mark.parametrize("gone", ["mcpptool.py", "near.py"])
+async def test_a_file_that_is_needed_and_deleted_is_told(daemon: Daemon, connect: Connect, gone: str) -> None:
+    directory = daemon.module("one", f"from .near import X\n{SAYS_X}", "first")
+    (directory / "near.py").write_text("X = 'near'\n")
+    client = await connect()
+    assert await client.text("first") == "near"
+    content = (directory / gone).read_bytes()
+    (directory / gone).unlink()
+    assert texts(await client.call("first")).startswith("near\nNotice: ")
+    (directory / gone).write_bytes(content)
+    assert await client.text("first") == "near"
+
+
+async def test_a_namespace_package_that_was_done_without_is_found_when_it_comes(
+    daemon: Daemon, connect: Connect
+) -> None:
+    shared, elsewhere = _shared(daemon), daemon.home / "elsewhere"
+    code = WITHOUT.format(statement="from space.part.lib import X")
+    daemon.module("one", f"import sys\nsys.path.append({str(shared)!r})\n{code}{SAYS_X}", "first")
+    client = await connect()
+    assert await client.text("first") == "without"
+    for value in ("v1", "v2"):
+        (elsewhere / "part").mkdir(parents=True)
+        (elsewhere / "part" / "lib.py").write_text(f"X = {value!r}\n")
+        elsewhere.rename(shared / "space")
+        assert await client.text("first") == value
+        shutil.rmtree(shared / "space")
+        assert await client.text("first") == "without"
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 @pytest.mark.slow
