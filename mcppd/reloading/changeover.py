@@ -94,7 +94,7 @@ class Changeover:
     def fall_back(self, slot: Slot, fault: Fault) -> bool:
         """What a slot serves can't be imported: the version before takes its place, if there is one."""
         assert slot.served is not None
-        slot.break_with(slot.loaded, fault, clock())
+        self._break_with(slot, slot.loaded, fault)
         before, slot.before = slot.before, None
         slot.served = before or replace(slot.served, generation=None)
         return before is not None
@@ -156,7 +156,10 @@ class Changeover:
     def _refuse(self, slot: Slot, candidate: Candidate, fault: Fault) -> None:
         if candidate.is_served and slot.served is candidate.module:
             slot.served = replace(candidate.module, generation=None)
-        slot.break_with(candidate.loaded, fault, clock())
+        self._break_with(slot, candidate.loaded, fault)
+
+    def _break_with(self, slot: Slot, loaded: Loaded, fault: Fault) -> None:
+        slot.break_with(loaded, fault, clock())
         if fault.is_passing:
             self._preparing.again(slot)
 

@@ -22,6 +22,15 @@ class Death:
     is_cut: bool = False  # it was, since its wire was at its end
     oom_kills: int = 0  # processes that the kernel has killed for want of memory at that time
 
+    @property
+    def came_from_outside(self) -> bool:
+        """Whether its code need not have had a part in it: killed by somebody, or gone with its spawner."""
+        if self.excess is not None or self.was_ended:
+            return False
+        return self.status is None or (
+            os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status) == signal.SIGKILL
+        )
+
     def __str__(self) -> str:
         if self.excess is not None:
             return str(self.excess)

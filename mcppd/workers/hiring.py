@@ -25,6 +25,8 @@ logger = logging.getLogger("mcppd.workers")
 
 SPAWN_TRIES: Final = 3
 """A spawner that dies takes the workers that were being made with it; whoever asked asks again."""
+PREPARE_TRIES: Final = 2
+"""One that is killed while it imports says nothing of the module; a second one may have killed itself."""
 
 
 class Hiring:
@@ -41,14 +43,28 @@ class Hiring:
 
     async def hire(self, module: Module) -> Worker:
         """A worker that has imported a module. Raises ToolError."""
-        worker = await self.spawned(module)
-        fault = await self.prepared(worker, module, run=True, is_compiled=True)  # before it was served
+        worker, fault = await self.prepared(module, run=True, is_compiled=True)  # before it was served
         if fault is not None:
             self._spawn(worker.retire())
             raise ImportFailedError(f"module {module.name!r} can't be loaded: {fault}", fault)
         return worker
 
-    async def spawned(self, module: Module) -> Worker:
+    async def prepared(
+        self, module: Module, *, run: bool, is_compiled: bool = False
+    ) -> tuple[Worker, Fault | None]:
+        """A worker that has compiled a module, unless that was done, and with `run` imported it; what is wrong with it.
+
+        Raises ToolError where there is no worker.
+        """
+        for tries in range(PREPARE_TRIES, 0, -1):
+            worker = await self._spawned(module)
+            fault = await self._prepare(worker, module, run=run, is_compiled=is_compiled)
+            if fault is None or not fault.is_passing or tries == 1:
+                break
+            self._spawn(worker.retire())
+        return worker, fault
+
+    async def _spawned(self, module: Module) -> Worker:
         """A worker that holds the generation of a module. Raises ToolError."""
         assert module.generation is not None
         environment = self._environment.for_module(module.settings)
@@ -64,10 +80,7 @@ class Hiring:
             return worker
         raise ToolError(f"no worker for module {module.name!r}: the spawner ends again and again")
 
-    async def prepared(
-        self, worker: Worker, module: Module, *, run: bool, is_compiled: bool = False
-    ) -> Fault | None:
-        """Compile a worker's generation, unless that was done, and with `run` import it: what is wrong with it."""
+    async def _prepare(self, worker: Worker, module: Module, *, run: bool, is_compiled: bool) -> Fault | None:
         entry = worker.generation.entry
         limit = import_limit(module.settings)
         try:
@@ -79,7 +92,8 @@ class Hiring:
             return Fault(f"{text}. {where_to_change('import_timeout')}", entry)
         except WorkerEndedError as error:
             how = ended_text(error, " during the import")
-            return Fault(f"the process{_by(worker)} {how}{last_words(error)}", entry)
+            text = f"the process{_by(worker)} {how}{last_words(error)}"
+            return Fault(text, entry, is_passing=error.death.came_from_outside)
         except asyncio.CancelledError:
             self._spawn(worker.end())
             raise

@@ -229,10 +229,9 @@ class WorkerPool:
         if module.is_files_only:
             return None
         try:
-            worker = await self._hiring.spawned(module)
+            worker, fault = await self._hiring.prepared(module, run=run)
         except ToolError as error:
             return Fault(error.text, generation.entry, is_passing=True)
-        fault = await self._hiring.prepared(worker, module, run=run)
         if fault is None and run:
             self._crews.of(module, self._hiring).adopt(worker, _now())
             self._crews.watch_idle()

@@ -149,6 +149,47 @@ async def test_an_import_that_ends_badly_is_told_and_a_save_mends_it(
         await until(lambda: not left_by(there.daemon))
 
 
+IMPORTING = """
+import os, pathlib, time
+here = pathlib.Path(__file__).parent
+(here / "importing").write_text(f"{os.getpid()}\\n")
+while not (here / "go on").exists():
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("who", ["the worker", "the spawner"])
+@pytest.mark.parametrize("is_saved", [True, False], ids=["a save", "a first call"])
+async def test_who_is_killed_during_an_import_says_nothing_of_the_module(
+    tmp_path: Path, who: str, is_saved: bool
+) -> None:
+    async with scene(tmp_path, WILD if is_saved else IMPORTING + WILD) as there:
+        if is_saved:
+            await there.worker()
+            there.daemon.module("wild", IMPORTING + WILD, "run")
+        call = asyncio.create_task(there.worker())
+        told = there.daemon.tools / "wild" / "importing"
+        await until(lambda: told.exists() and told.read_text().endswith("\n"))
+        await there.quiet()
+        os.kill(int(told.read_text()) if who == "the worker" else there.spawner(), signal.SIGKILL)
+        (told.parent / "go on").touch()
+        assert is_alive(await call)
+        status = await there.daemon.control("mcppd/status")
+        assert [module["state"] for module in status["modules"] if module["name"] == "wild"] == ["ok"]
+
+
+async def test_an_import_that_kills_itself_is_tried_again_by_itself(tmp_path: Path) -> None:
+    body = (
+        "import os, pathlib, signal\nif not pathlib.Path(__file__).with_name('go on').exists():\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    async with scene(tmp_path, body + WILD) as there:
+        assert "SIGKILL during the import" in await there.dies()
+        (there.daemon.tools / "wild" / "go on").touch()
+        await until(lambda: "reload: wild" in there.daemon.output.split("SIGKILL")[-1])
+        assert await there.worker()
+
+
 @pytest.mark.slow
 async def test_a_thread_left_spinning_costs_its_worker_and_no_call(tmp_path: Path) -> None:
     async with scene(tmp_path, workers=2) as there:
