@@ -62,8 +62,7 @@ class Board:
     def compared(self, directory: str | None) -> Iterator[str]:
         """The paths that `unsettled` looks at, of one module or of all."""
         yield from self.scan.stamps
-        if directory is None:
-            yield from self.scan.places
+        yield from self.scan.places
         for slot in self._slots_of(directory):
             yield from slot.loaded.stamps
             yield from slot.loaded.places
@@ -74,7 +73,7 @@ class Board:
         Looks at one module, or without one at everything; what was `seen` a moment ago isn't looked at again.
         """
         scan = self.scan
-        if stamps.differing(scan.stamps, seen) or (directory is None and stamps.differing(scan.places, seen)):
+        if stamps.differing(scan.stamps, seen) or self.has_other_places(seen):
             return "changed"
         slots = self._slots_of(directory)
         if directory is None:
@@ -86,6 +85,10 @@ class Board:
             if reason := self._slot_unsettled(slot, seen):
                 return reason
         return "busy" if busy else None
+
+    def has_other_places(self, seen: Mapping[str, Stamp] = stamps.NOTHING_SEEN) -> bool:
+        """Whether a module may have come or gone, which may be the one that has a name from now on."""
+        return stamps.differing(self.scan.places, seen)
 
     def published(self) -> None:
         """What the slots show is what is served from now on."""

@@ -70,7 +70,8 @@ class Reloader:
         ):
             return True  # as nearly always, and then nothing is to be waited for
         return await self._passes.settle(
-            lambda: self._seen_unsettled(self._directory(wanted)), lambda: _only(self._directory(wanted))
+            lambda: self._seen_unsettled(self._directory(wanted)),
+            lambda: self._asked(self._directory(wanted)),
         )
 
     def _unsettled(self, directory: str | None) -> str | None:
@@ -85,6 +86,10 @@ class Reloader:
             return self._unsettled(directory)
         seen = await self._far_files.look(self._board.compared(directory), self.watcher.far)
         return self._board.unsettled(directory, seen)
+
+    def _asked(self, directory: str | None) -> frozenset[str] | None:
+        """The modules that a pass has to look at for who asks about one; None: all, where there may be another."""
+        return None if self.watcher.far or self._board.has_other_places() else _only(directory)
 
     async def reload(self, name: str | None = None) -> Report:
         """Look at everything again, also at what was found broken, and say what changed; of one module, or of all.

@@ -47,7 +47,10 @@ class ResourceFiles:
         self._is_wanted = False  # something changed since the look under way began
 
     async def follow(self, modules: Iterable[Module]) -> None:
-        """Know the files of these modules, which are about to be served, as they are now."""
+        """Know the files of these modules, which are about to be served, as they are now.
+
+        Where another file with other bytes is read by a URI from now on, that is told too.
+        """
         uris: dict[str, set[str]] = {}
         directories: set[str] = set()
         for module in modules:
@@ -57,9 +60,13 @@ class ResourceFiles:
                     directories.update(_directories(item.file, module.directory))
         new = uris.keys() - self._seen.keys()
         read = await asyncio.to_thread(_read_all, new) if new else {}
+        before = {uri: each.digest for each in self._seen.values() for uri in each.uris}
         seen = {path: self._seen.get(path) or _seen(*read[path]) for path in uris}
         for path, each in seen.items():
-            each.uris = frozenset(uris[path])
+            each.uris, known = frozenset(uris[path]), each.uris
+            for uri in sorted(each.uris - known):
+                if each.digest is not None and each.digest != before.get(uri, each.digest):
+                    self.tell(uri)
         self._seen, self.directories = seen, frozenset(directories)
         if any(found is not None and seen[path].stamp is None for path, (found, _) in read.items()):
             self.look(EVERYTHING)

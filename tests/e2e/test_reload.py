@@ -303,6 +303,19 @@ async def test_a_client_that_never_lists_again_reaches_new_tools(daemon: Daemon,
     assert "late_tool" in await client.failure("call_tool", {"name": "late_tool"})
 
 
+async def test_a_name_that_a_new_module_takes_is_its_own_from_the_next_call_on(
+    daemon: Daemon, connect: Connect
+) -> None:
+    daemon.module("middle", VALUE.format(value="middle"), "shared")
+    client = await connect()
+    assert await client.text("shared") == "middle"
+    for _ in range(5):
+        directory = daemon.module("before", VALUE.format(value="before"), "shared")
+        assert await client.text("shared") == "before"
+        shutil.rmtree(directory)
+        assert await client.text("shared") == "middle"
+
+
 async def _command(pid: int) -> str:
     with open(f"/proc/{pid}/cmdline", "rb") as file:
         return file.read().decode().replace("\0", " ")

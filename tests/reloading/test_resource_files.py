@@ -92,6 +92,17 @@ async def test_other_bytes_are_told_once_for_each_save(followed: Followed) -> No
     assert followed.told == ["note://a"] * 3
 
 
+async def test_another_file_behind_the_same_uri_is_told_if_it_has_other_bytes(followed: Followed) -> None:
+    files = followed.files
+    for name, text in (("b.md", "one"), ("c.md", "two")):
+        (followed.directory / name).write_text(text)
+    for name, told in (("b.md", 0), ("c.md", 1), ("c.md", 1), ("nosuch.md", 1), ("a.md", 2)):
+        await files.follow([module(followed.directory, a=name, marker="marker")])
+        assert followed.told == ["note://a"] * told
+    await files.follow([module(followed.directory, other="c.md", a="a.md", marker="marker")])
+    assert followed.told == ["note://a"] * 2
+
+
 async def test_the_same_bytes_are_not_told(followed: Followed) -> None:
     (followed.directory / "a.md").write_text("one")
     (followed.directory / "a.md").touch()
