@@ -144,7 +144,7 @@ def flush() -> None:
         if stream is not _OWN.get(name):
             hold_signals()
         if not is_flushed:
-            with contextlib.suppress(OSError):  # there is no such descriptor, for now
+            with contextlib.suppress(OSError):  # there is no such descriptor yet
                 setattr(sys, name, _writer(descriptor))
     _flush_c()
 
