@@ -72,6 +72,8 @@ async def client(request: pytest.FixtureRequest, daemon: Daemon) -> AsyncIterato
         client.revision = request.param
     else:
         await client.handshake(request.param)
+    await client.result("tools/list", params(client))  # the module is served, whichever test is the first
+    client.notifications.clear()
     yield client
     await client.close()
 
