@@ -64,5 +64,5 @@ class Writes:
             and len(self._told) + len(self._new) < WRITTEN_LIMIT
         ):
             self._new.add(whole)
-            if self._tell is not None:
-                self._tell()
+            if (tell := self._tell) is not None:  # once: in another thread the import may just have ended
+                tell()
